@@ -1,0 +1,71 @@
+# Bare `make` explains the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+include tests/cluster/cluster.mk
+include tests/bench/bench.mk
+
+.PHONY: help
+help: ## explains the targets
+	@echo "The load-test operator. Two targets do all the set-up they need:"
+	@echo "  make cluster-demo   a whole investigation on a real one-node Kubernetes, live, with its result"
+	@echo "  make test           everything that is checked"
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+$(VENV)/.ready: requirements/dev.txt
+	@echo "making the Python environment ($(VENV))"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
+	@$(PYTHON) build/develop.py $(VENV)
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.ready ## makes the Python environment from the locked requirements
+
+.PHONY: lint
+lint: venv ## mypy strict, ruff, the layer contracts
+	@tests/timed lint-ruff ruff check .
+	@tests/timed lint-format ruff format --check .
+	@tests/timed lint-mypy mypy operator tests/cluster tests/bench samples/runner
+	@tests/timed lint-imports lint-imports
+
+.PHONY: format
+format: venv ## formats the code
+	@ruff format .
+	@ruff check --fix --exit-zero .
+
+.PHONY: generate
+generate: venv ## makes the CRD and the reference page from the models
+	@$(BIN)/python build/generate.py
+
+.PHONY: test-unit
+test-unit: venv ## what needs no cluster: pure parts, real processes on loopback
+	@$(PYTHON) -c "from tests.cluster.packages import need; need('redis-server', 'nginx')"
+	@tests/timed test-unit pytest -q -m "not cluster" tests/unit tests/injector tests/runner tests/cluster
+
+.PHONY: test-apiserver
+test-apiserver: venv ## against a real kube-apiserver and etcd
+	@tests/timed test-apiserver pytest -q tests/apiserver
+
+.PHONY: test-cluster
+test-cluster: venv cluster-up images ## against the whole cluster: operator, Helm, Locust, Runner, Redis
+	@tests/timed test-cluster pytest -q tests/cluster/test_cluster.py tests/e2e
+
+.PHONY: test
+test: ## lint, unit, API-server and cluster tests, and what each took
+	@rm -f .build/times
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-apiserver
+	@$(MAKE) --no-print-directory test-cluster
+	@echo; echo "what each took:"; cat .build/times
+
+.PHONY: cluster-demo
+cluster-demo: ## a whole investigation on a real Kubernetes: live view, result table
+	@$(MAKE) --no-print-directory -j2 venv cluster-up
+	@$(BIN)/python -m tests.cluster.demo

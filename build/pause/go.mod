@@ -1,0 +1,3 @@
+module loadtest.local/build/pause
+
+go 1.24.0

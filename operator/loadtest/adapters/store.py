@@ -1,0 +1,142 @@
+"""Plans, scenarios and stage records in ConfigMaps of the LoadTest's namespace, owned by the LoadTest."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from loadtest.adapters.kube import Kube, Rejected
+from loadtest.api import names
+from loadtest.api.status import PlanRef
+from loadtest.core import manifests
+from loadtest.core.expand import RunPlan
+from loadtest.core.observed import Resource
+from loadtest.ports import Refused, Stored
+from loadtest_injector.requests_file import RequestsFileError, parse
+
+PART_BYTES = 900_000
+"""Bytes of a part: a ConfigMap takes 1 MiB, and a request to the API server 1.5 MiB with base64 and all."""
+
+PLAN_KEY = "plan.json"
+RECORD_KEY = "record.json.gz"
+ROLE_PLAN = "plan"
+ROLE_SCENARIO = "scenario"
+ROLE_RESULT = "result"
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """The stored bytes of a record: the same record gives the same bytes."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return gzip.compress(text.encode(), compresslevel=6, mtime=0)
+
+
+def decode(data: bytes) -> dict[str, Any]:
+    """The record of stored bytes."""
+    record: dict[str, Any] = json.loads(gzip.decompress(data))
+    return record
+
+
+class KubeStore:
+    """The `Store` port."""
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+
+    async def freeze(self, resource: Resource, plan: RunPlan) -> PlanRef:
+        """Store scenario and plan. The plan comes last: while it is missing the run is not admitted."""
+        requests = await self._requests_file(resource, plan)
+        data = manifests.scenario_data(plan.spec, requests)
+        text = plan.to_json()
+        scenario = manifests.config_map(resource, plan.run, names.scenario(plan.run), data, ROLE_SCENARIO)
+        frozen = manifests.config_map(resource, plan.run, names.plan(plan.run), {PLAN_KEY: text}, ROLE_PLAN)
+        try:
+            await self._kube.create("configmaps", resource.namespace, scenario)
+            await self._kube.create("configmaps", resource.namespace, frozen)
+        except Rejected as error:
+            raise Refused("PlanTooLarge", f"plan or requests file do not fit into a ConfigMap: {error}") from error
+        return PlanRef(name=names.plan(plan.run), sha256=hashlib.sha256(text.encode()).hexdigest())
+
+    async def _requests_file(self, resource: Resource, plan: RunPlan) -> str:
+        source = plan.spec.scenario.requests
+        if source is None:
+            raise Refused("InvalidSpec", "spec.scenario names no kind of scenario")
+        where = f"ConfigMap {resource.namespace}/{source.config_map.name}"
+        body = await self._kube.get("configmaps", resource.namespace, source.config_map.name)
+        if body is None:
+            raise Refused(
+                "ScenarioNotFound",
+                f"{where} does not exist: create it, or correct spec.scenario.requests.configMap.name",
+            )
+        texts: dict[str, str] = body.get("data") or {}
+        binaries: dict[str, str] = body.get("binaryData") or {}
+        if source.config_map.key in texts:
+            content: bytes = texts[source.config_map.key].encode()
+        elif source.config_map.key in binaries:
+            content = base64.b64decode(binaries[source.config_map.key])
+        else:
+            keys = ", ".join(sorted({**texts, **binaries})) or "none"
+            raise Refused(
+                "ScenarioNotFound",
+                f"{where} has no key {source.config_map.key!r} (it has: {keys}): "
+                "correct spec.scenario.requests.configMap.key",
+            )
+        try:
+            parse(content, launch=source.launch is not None)
+        except RequestsFileError as error:
+            raise Refused("InvalidScenario", f"{where}, key {source.config_map.key}: {error}") from error
+        return content.decode()
+
+    async def plan(self, resource: Resource, run: str) -> RunPlan | None:
+        """The frozen plan."""
+        body = await self._kube.get("configmaps", resource.namespace, names.plan(run))
+        return RunPlan.from_json(body["data"][PLAN_KEY]) if body else None
+
+    async def put(self, resource: Resource, name: str, record: Mapping[str, Any]) -> Stored:
+        """Store a record in parts. One that is there already, whole, stays; what is left of half a one is replaced."""
+        if (found := await self.get(resource.namespace, name)) is not None:
+            return found[1]
+        data = encode(record)
+        parts = [data[start : start + PART_BYTES] for start in range(0, len(data), PART_BYTES)]
+        run = resource.status.run_id or ""
+        for number, part in enumerate(parts):
+            body = manifests.config_map(resource, run, f"{name}-p{number}", {}, ROLE_RESULT)
+            body["binaryData"] = {RECORD_KEY: base64.b64encode(part).decode()}
+            body["metadata"]["annotations"]["loadtest.eqrunner.dev/parts"] = str(len(parts))
+            if not await self._kube.create("configmaps", resource.namespace, body):
+                await self._kube.delete("configmaps", resource.namespace, f"{name}-p{number}")
+                await self._kube.create("configmaps", resource.namespace, body)
+        return Stored(name=name, parts=len(parts), sha256=hashlib.sha256(data).hexdigest())
+
+    async def get(self, namespace: str, name: str) -> tuple[dict[str, Any], Stored] | None:
+        """A stored record and where it is; None unless all parts are there."""
+        first = await self._kube.get("configmaps", namespace, f"{name}-p0")
+        if first is None:
+            return None
+        count = int(first["metadata"]["annotations"]["loadtest.eqrunner.dev/parts"])
+        rest = await asyncio.gather(*(self._kube.get("configmaps", namespace, f"{name}-p{n}") for n in range(1, count)))
+        if any(part is None for part in rest):
+            return None
+        data = b"".join(base64.b64decode(part["binaryData"][RECORD_KEY]) for part in (first, *rest) if part)
+        return decode(data), Stored(name=name, parts=count, sha256=hashlib.sha256(data).hexdigest())
+
+    async def forget(self, resource: Resource, keep_run: str | None) -> None:
+        """Delete what other runs of this LoadTest stored."""
+        bodies = await self._kube.list("configmaps", resource.namespace, {names.LABEL_UID: resource.uid})
+        roles = {ROLE_PLAN, ROLE_SCENARIO, ROLE_RESULT}
+        old = [
+            body["metadata"]["name"]
+            for body in bodies
+            if body["metadata"]["labels"].get(names.LABEL_RUN) != keep_run
+            and body["metadata"]["labels"].get(names.LABEL_ROLE) in roles
+        ]
+        await self._kube.delete_all("configmaps", resource.namespace, old)
+
+    async def drop_plan(self, resource: Resource, run: str) -> None:
+        """Delete plan and scenario of a run that has ended: only its results stay."""
+        await self._kube.delete("configmaps", resource.namespace, names.scenario(run))
+        await self._kube.delete("configmaps", resource.namespace, names.plan(run))

@@ -1,0 +1,145 @@
+"""The figures of a stage, of a variant, and of comparisons: whole numbers with the unit in their name.
+
+Every percentile is that of RESULTS: the smallest value with at least ceil(pN) values not above it, from one histogram
+of all requests it is about; percentiles are never averaged, but for `oldDefinition`, which says so in its name.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from loadtest.api.model import StatusModel, Timestamp
+
+Validity = Literal["True", "False", "Unknown"]
+
+
+class Latency(StatusModel):
+    """Exact percentiles of the response times of successful requests, in microseconds."""
+
+    p50: int = Field(description="Median.")
+    p66: int = Field(description="66th percentile.")
+    p75: int = Field(description="75th percentile.")
+    p80: int = Field(description="80th percentile.")
+    p90: int = Field(description="90th percentile.")
+    p95: int = Field(description="95th percentile.")
+    p98: int = Field(description="98th percentile.")
+    p99: int = Field(description="99th percentile.")
+    p999: int = Field(description="99.9th percentile.")
+    p9999: int = Field(description="99.99th percentile.")
+    min: int = Field(description="Shortest time.")
+    mean: int = Field(description="Arithmetic mean of all times.")
+    max: int = Field(description="Longest time.")
+
+
+class ShortLatency(StatusModel):
+    """The percentiles that tell most, in microseconds."""
+
+    p50: int = Field(description="Median.")
+    p99: int = Field(description="99th percentile.")
+    max: int | None = Field(default=None, description="Longest time.")
+
+
+class MethodFigures(StatusModel):
+    """Requests of one HTTP method."""
+
+    requests: int = Field(description="Requests that began in the window, failed ones too.")
+    latency_micros: Latency | None = Field(
+        default=None, description="Response times of the successful ones, in microseconds; absent where there are none."
+    )
+
+
+class OldDefinition(StatusModel):
+    """Figures as past reports have them: request-weighted means of the percentiles of each endpoint, in microseconds.
+
+    They are no percentiles of anything; they are here to be compared with those reports alone.
+    """
+
+    p50_micros: int = Field(description="Request-weighted mean of the endpoints' medians.")
+    p90_micros: int = Field(description="Request-weighted mean of the endpoints' 90th percentiles.")
+    p95_micros: int = Field(description="Request-weighted mean of the endpoints' 95th percentiles.")
+    p99_micros: int = Field(description="Request-weighted mean of the endpoints' 99th percentiles.")
+    p999_micros: int = Field(description="Request-weighted mean of the endpoints' 99.9th percentiles.")
+    gets_p99_micros: int | None = Field(default=None, description='"GETs (99th)": the same of p99, over GETs alone.')
+    posts_p99_micros: int | None = Field(default=None, description='"POSTs (99th)": the same of p99, over POSTs alone.')
+    all_p99_micros: int | None = Field(default=None, description='"All requests (99th)": the same of p99, over all.')
+
+
+class WarmUp(StatusModel):
+    """What was sent before the first window; part of no result."""
+
+    requests: int = Field(description="Requests that began in the warm-up.")
+    failures: int = Field(description="Those that failed.")
+    latency_micros: ShortLatency | None = Field(
+        default=None, description="Response times of the successful ones, in microseconds."
+    )
+
+
+class InvalidAttempt(StatusModel):
+    """An attempt at a stage that was run again."""
+
+    attempt: int = Field(description="Which attempt, counted from 1.")
+    reason: str = Field(description="Why it cannot be relied on, in one word.")
+    message: str = Field(default="", description="Why, in a sentence.")
+
+
+class ResultRef(StatusModel):
+    """Where the stage record is stored from which every figure can be recomputed."""
+
+    name: str = Field(description="Name of the ConfigMap, or its beginning where there are several parts.")
+    parts: int = Field(default=1, description="Number of parts, -p0 and on; with one part too.")
+    sha256: str = Field(description="SHA-256 of the joined parts, in hexadecimal.")
+
+
+class Figures(StatusModel):
+    """What was measured, over the window of one stage or over several pooled.
+
+    What was not measured is absent, never zero.
+    """
+
+    requests: int | None = Field(default=None, description="Requests that began in the window, failed ones too.")
+    failures: int | None = Field(default=None, description="Requests that failed.")
+    launches: int | None = Field(default=None, description="Journeys launched: finished requests to /session.")
+    submissions: int | None = Field(default=None, description="Journeys gone through to their end.")
+    requests_per_second: int | None = Field(
+        default=None, description="Requests divided by the window's length, rounded."
+    )
+    requests_per_second_milli: int | None = Field(
+        default=None, description="The same in thousandths of a request per second."
+    )
+    average_content_bytes: int | None = Field(
+        default=None, description="Mean size of the bodies of all responses, in bytes."
+    )
+    latency_micros: Latency | None = Field(
+        default=None,
+        description="Response times of the successful requests, in microseconds; absent where there are none.",
+    )
+    failure_latency_micros: ShortLatency | None = Field(
+        default=None, description="Response times of the failed requests, kept apart, in microseconds."
+    )
+    gets: MethodFigures | None = Field(default=None, description="The GETs among them.")
+    posts: MethodFigures | None = Field(default=None, description="The POSTs among them.")
+    old_definition: OldDefinition | None = Field(
+        default=None, description="Request-weighted means of percentiles, for comparison with past reports."
+    )
+
+
+class StageResult(Figures):
+    """One stage of one repeat."""
+
+    index: int = Field(description="Which stage of load.stages, counted from 0.")
+    injectors: int = Field(description="Injectors of the stage.")
+    users: int = Field(description="Users of all injectors.")
+    attempt: int = Field(default=1, description="Which attempt at the stage this is, counted from 1.")
+    valid: Validity = Field(description="Whether the figures can be relied on; Unknown until that is judged.")
+    invalid_reason: str | None = Field(default=None, description="Why not, in one word.")
+    invalid_message: str | None = Field(default=None, description="Why not, in a sentence.")
+    started_at: Timestamp | None = Field(default=None, description="Start of the window.")
+    duration_millis: int | None = Field(default=None, description="Length of the window on the master's clock.")
+    finished_at: Timestamp | None = Field(
+        default=None, description="When the attempt ended: its record was collected, or it was lost."
+    )
+    warm_up: WarmUp | None = Field(default=None, description="The warm-up before this window, if there was one.")
+    invalid_attempts: list[InvalidAttempt] | None = Field(
+        default=None, description="Earlier attempts at this stage that could not be relied on."
+    )
+    result_ref: ResultRef | None = Field(default=None, description="Where the stage record is stored.")

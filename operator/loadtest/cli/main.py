@@ -1,0 +1,150 @@
+"""`loadtest`: the commands, each in a module of its own. Imports are late, so that a small command starts fast."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(package_name="loadtest-operator", prog_name="loadtest")
+def cli() -> None:
+    """Run a whole performance investigation from one LoadTest resource.
+
+    \b
+    Typical use:
+      kubectl apply -f loadtest.yaml
+      loadtest watch my-test -n performance     # live
+      loadtest wait my-test -n performance      # exit code by the result
+      loadtest report my-test -n performance    # tables in Markdown
+    """  # noqa: D301 - click reads the character itself: lines after it are not filled
+
+
+@cli.command()
+def operator() -> None:
+    """Run the operator (its settings come from the environment; see the chart)."""
+    from loadtest.cli.operator import main as run_operator
+
+    sys.exit(run_operator())
+
+
+@cli.command()
+def crd() -> None:
+    """Print the CustomResourceDefinition, for `kubectl apply -f -`."""
+    from loadtest.api.crd import text
+
+    click.echo(text(), nl=False)
+
+
+@cli.command(
+    "helm-job",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    add_help_option=False,
+    hidden=True,
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def helm_job(arguments: tuple[str, ...]) -> None:
+    """Snapshot, change or restore a release; run by the operator as a Job."""
+    from loadtest.adapters.helm_job import run
+
+    sys.exit(run(arguments))
+
+
+namespace_option = click.option(
+    "-n", "--namespace", default=None, help="Namespace of the LoadTest; the context's own if left out."
+)
+context_option = click.option("--context", default=None, help="Context of the kubeconfig to use.")
+
+
+@cli.command()
+@click.argument("name")
+@namespace_option
+@context_option
+@click.option("--interval", default=2.0, show_default=True, help="Seconds between two looks.")
+def watch(name: str, namespace: str | None, context: str | None, interval: float) -> None:
+    """Follow a LoadTest until it ends: progress, current p99 and requests/s, and each finished stage."""
+    from loadtest.cli.watch import watch as run_watch
+
+    sys.exit(run_watch(name, namespace, context, interval))
+
+
+@cli.command()
+@click.argument("name")
+@namespace_option
+@context_option
+@click.option("--timeout", default="13h", show_default=True, help="Give up after this long (exit code 124).")
+def wait(name: str, namespace: str | None, context: str | None, timeout: str) -> None:
+    """Wait for the end of a LoadTest. The exit code says how it went.
+
+    \b
+    0  ran, nothing missed           5  could not run; the target is as it was
+    3  ran, failed an objective      6  aborted or past its deadline; the target is as it was
+    4  inconclusive                  7  the target is NOT restored
+                                     124  still running after --timeout
+    """  # noqa: D301 - as above
+    from loadtest.cli.watch import wait as run_wait
+
+    sys.exit(run_wait(name, namespace, context, timeout))
+
+
+@cli.command()
+@click.argument("name")
+@namespace_option
+@context_option
+@click.option(
+    "--verify", is_flag=True, help="Recompute every figure from the stored records, and fail where one differs."
+)
+def report(name: str, namespace: str | None, context: str | None, verify: bool) -> None:
+    """Print the result of a LoadTest as Markdown tables."""
+    from loadtest.cli.report import report as run_report
+
+    sys.exit(run_report(name, namespace, context, verify=verify))
+
+
+@cli.command()
+@click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    envvar="LOADTEST_WATCH_NAMESPACES",
+    help="Only these namespaces; those of the operator's settings, or all, if left out.",
+)
+@context_option
+@click.option("--timeout", default="15m", show_default=True, help="How long to wait for the targets to be restored.")
+def uninstall(namespaces: tuple[str, ...], context: str | None, timeout: str) -> None:
+    """Abort every running LoadTest and wait until its target is restored; before the operator is removed."""
+    from loadtest.cli.uninstall import uninstall as run_uninstall
+
+    chosen = tuple(name for entry in namespaces for name in entry.split(",") if name)
+    sys.exit(run_uninstall(chosen, context, timeout))
+
+
+@cli.group("import")
+def import_() -> None:
+    """Make files of this project's own formats out of others."""
+
+
+@import_.command("har")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to the screen.")
+@click.option("--schema-name", help="Name of the questionnaire that launch tokens are made for.")
+@click.option("--host", help="Only requests to this host; the one of the first page if left out.")
+@click.option("--id", "ids", multiple=True, help="A text of the recording that is an id made up by the target.")
+def har(file: Path, output: Path | None, schema_name: str | None, host: str | None, ids: tuple[str, ...]) -> None:
+    """Make a requests file out of a browser's recording (HAR).
+
+    Pages (HTML and PDF) and forms are taken, without csrf_token. Ids that come back are proposed as redirect_route.
+    """
+    from loadtest.cli.import_har import import_har
+
+    sys.exit(import_har(file, output, schema_name, host, ids))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    cli()

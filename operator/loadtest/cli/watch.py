@@ -1,0 +1,109 @@
+"""`loadtest watch` and `loadtest wait`: follow a LoadTest, and end with an exit code that says how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import click
+
+from loadtest.adapters.kube import Kube
+from loadtest.api.conditions import ConditionType, find_condition
+from loadtest.api.durations import parse_duration
+from loadtest.api.status import TERMINAL, LoadTestStatus, Verdict
+from loadtest.cli.cluster import default_namespace, get_loadtest, with_cluster
+from loadtest.core.events import events_between
+
+STILL_RUNNING = 124
+
+
+def exit_code(status: LoadTestStatus) -> int:
+    """The exit code of an ended run.
+
+    0 as wanted, 3 failed an objective, 4 inconclusive, 5 could not run, 6 aborted, 7 not restored.
+    """
+    restored = find_condition(status.conditions, ConditionType.TARGET_RESTORED)
+    if restored is not None and restored.status == "False":
+        return 7
+    if status.phase == "Failed":
+        return 5
+    if status.phase == "Aborted":
+        return 6
+    verdict = status.summary.verdict if status.summary else None
+    return {Verdict.INCONCLUSIVE: 4, Verdict.FAIL: 3}.get(verdict, 0) if verdict else 0
+
+
+def ended(body: dict[str, Any], status: LoadTestStatus) -> bool:
+    """Whether the run of the present spec has ended."""
+    return status.phase in TERMINAL and status.observed_generation >= body["metadata"].get("generation", 0)
+
+
+def line(status: LoadTestStatus) -> str:
+    """One line of progress."""
+    progress, summary = status.progress, status.summary
+    parts = [f"{status.phase.value:<10}"]
+    if progress and progress.percent is not None:
+        parts.append(f"{progress.percent:>3} %")
+    if summary and summary.stage:
+        parts.append(f"stage {summary.stage}")
+    if summary and summary.requests_per_second is not None:
+        parts.append(f"{summary.requests_per_second} req/s")
+    if summary and summary.p99_millis is not None:
+        parts.append(f"p99 {summary.p99_millis} ms")
+    if summary and summary.failures is not None:
+        parts.append(f"{summary.failures} failures")
+    ready = find_condition(status.conditions, ConditionType.READY)
+    activity = progress.activity if progress and progress.activity else (ready.message if ready else "")
+    return "  ".join([*parts, activity[:110]])
+
+
+def timeout_seconds(text: str) -> float:
+    """The seconds of an option --timeout; a plain sentence where it is no duration."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--timeout") from error
+
+
+def watch(name: str, namespace: str | None, context: str | None, interval: float) -> int:
+    """Print progress until the end; the exit code of `wait`."""
+
+    async def follow(kube: Kube) -> int:
+        where, begun, last, shown = namespace or default_namespace(context), time.monotonic(), LoadTestStatus(), ""
+        while True:
+            body = await get_loadtest(kube, where, name)
+            status = LoadTestStatus.model_validate(body.get("status") or {})
+            for kind, reason, message in events_between(last, status):
+                click.echo(
+                    f"{time.monotonic() - begun:6.0f} s  {'!' if kind == 'Warning' else '*'} {reason}: {message}"
+                )
+            if (now := line(status)) != shown:
+                click.echo(f"{time.monotonic() - begun:6.0f} s    {now}")
+            last, shown = status, now
+            if ended(body, status):
+                return exit_code(status)
+            await asyncio.sleep(interval)
+
+    return with_cluster(context, follow)
+
+
+def wait(name: str, namespace: str | None, context: str | None, timeout: str) -> int:
+    """Wait silently until the end; the exit code says how it went."""
+    limit = timeout_seconds(timeout)
+
+    async def until_end(kube: Kube) -> int:
+        deadline = time.monotonic() + limit
+        where = namespace or default_namespace(context)
+        while True:
+            body = await get_loadtest(kube, where, name)
+            status = LoadTestStatus.model_validate(body.get("status") or {})
+            if ended(body, status):
+                click.echo(line(status))
+                return exit_code(status)
+            if time.monotonic() >= deadline:
+                click.echo(f"still {status.phase.value} after {timeout}: {line(status)}", err=True)
+                return STILL_RUNNING
+            await asyncio.sleep(2)
+
+    return with_cluster(context, until_end)

@@ -1,0 +1,111 @@
+"""What `decide` answers, and the few facts about a run that every check asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from loadtest.api.conditions import ConditionType, Reason, find_condition
+from loadtest.api.status import LoadTestStatus
+from loadtest.core.actions import Action
+from loadtest.core.observed import Observed, Resource
+
+TERMINAL = frozenset({"Succeeded", "Failed", "Aborted"})
+LEASE_RENEWAL = timedelta(seconds=60)
+"""A Lease is renewed when its last renewal is this old: one write a minute, for a Lease of 20 minutes."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why and how a run ends; stored in the status before anything is undone."""
+
+    phase: Literal["Succeeded", "Failed", "Aborted"]
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A condition to set: what cannot be observed again, or what people should see."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The original release, as the snapshot Job found it."""
+
+    revision: int
+    values_sha256: str
+    manifest_sha256: str
+    chart: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """An attempt at a stage that is about to start: noted first, so that its label is never used twice."""
+
+    position: int
+    stage: int
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision.
+
+    Attributes:
+        phase: for people: what `status.phase` shows; Terminal and Keep leave it as it is.
+        reason: of the conditions Ready and Reconciling.
+        message: a sentence for people.
+        action: what to do now, if anything.
+        wait: seconds until the next look; None: nothing is left to do.
+        ending: the run's end, decided now.
+        refuse: the run id that is refused with `ending`, before it began.
+        facts: conditions to set.
+        snapshot: facts of the original release, to be stored.
+        intended_variant: variant that the action applies; stored before the action.
+        started: attempt that the action starts; stored before the action.
+        finished: the run is over: phase, verdict and times become final.
+    """
+
+    phase: Literal["Pending", "Preparing", "Running", "Restoring", "Terminal", "Keep"]
+    reason: Reason
+    message: str = ""
+    action: Action | None = None
+    wait: float | None = 0.0
+    ending: Ending | None = None
+    refuse: str | None = None
+    facts: tuple[Fact, ...] = ()
+    snapshot: Snapshot | None = None
+    intended_variant: str | None = None
+    started: Started | None = None
+    finished: bool = False
+
+
+def active(status: LoadTestStatus) -> bool:
+    """Whether a run is on: admitted, and not yet at a terminal phase."""
+    return bool(status.run_id) and status.phase not in TERMINAL
+
+
+def owed(resource: Resource) -> bool:
+    """Whether the last run could not restore its target, and nobody has allowed the operator to let go of it."""
+    restored = find_condition(resource.status.conditions, ConditionType.TARGET_RESTORED)
+    unrestored = restored is not None and restored.status == "False"
+    return bool(resource.status.run_id) and unrestored and not resource.abandoned
+
+
+def engaged(resource: Resource) -> bool:
+    """Whether the loop has a run to attend to: an active one, or one that is deleted while its restore is owed."""
+    return active(resource.status) or (resource.deleting and owed(resource))
+
+
+def renew_due(o: Observed) -> bool:
+    """Whether the Lease that this run holds is due for renewal."""
+    lease, resource = o.target.lease, o.resource
+    ours = lease.holder == f"{resource.owner}/{resource.uid}/{resource.status.run_id}"
+    return ours and active(resource.status) and (lease.renewed_at is None or o.now - lease.renewed_at > LEASE_RENEWAL)

@@ -1,0 +1,1 @@
+"""The loop: observe, decide, execute, project, and the status patched; for the cluster and the laptop alike."""

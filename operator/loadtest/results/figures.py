@@ -1,0 +1,172 @@
+"""A record's figures: exact percentiles of merged histograms, counts, and the old figures under their own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from fractions import Fraction
+
+from loadtest.api.figures import (
+    Figures,
+    Latency,
+    MethodFigures,
+    OldDefinition,
+    ShortLatency,
+    StageResult,
+    WarmUp,
+)
+from loadtest.results.record import Endpoint, Record
+from loadtest_injector.histogram import Histogram
+
+PERCENTILES = {
+    "p50": "50",
+    "p66": "66",
+    "p75": "75",
+    "p80": "80",
+    "p90": "90",
+    "p95": "95",
+    "p98": "98",
+    "p99": "99",
+    "p999": "99.9",
+    "p9999": "99.99",
+}
+"""Field of the status -> percentile, written exactly: a float would give the wrong rank."""
+
+
+def merge(endpoints: Iterable[Endpoint]) -> Histogram:
+    """One histogram of all the requests of `endpoints`."""
+    merged = Histogram()
+    for endpoint in endpoints:
+        merged.merge(endpoint.histogram)
+    return merged
+
+
+def latency(histogram: Histogram) -> Latency | None:
+    """The percentiles of a histogram, in microseconds; None of an empty one."""
+    if histogram.min_micros is None or histogram.max_micros is None:
+        return None
+    return Latency(
+        **{field: histogram.percentile(percent) or 0 for field, percent in PERCENTILES.items()},
+        min=histogram.min_micros,
+        mean=rounded(Fraction(histogram.sum_micros, histogram.count)),
+        max=histogram.max_micros,
+    )
+
+
+def _short(histogram: Histogram) -> ShortLatency | None:
+    full = latency(histogram)
+    return ShortLatency(p50=full.p50, p99=full.p99, max=full.max) if full else None
+
+
+def rounded(value: Fraction) -> int:
+    """The nearest whole number, halves up (Python's round takes halves to even)."""
+    return int(value + Fraction(1, 2))
+
+
+def stage_result(record: Record) -> StageResult:
+    """The entry of a stage in the status."""
+    figures = of_windows([record.endpoints], record.duration_micros, record.launches, record.submissions)
+    problem = record.problems[0] if record.problems else None
+    valid = record.complete and problem is None
+    measured = figures.model_dump() if record.duration_micros else {}
+    return StageResult(
+        **measured,
+        index=record.stage,
+        injectors=record.injectors,
+        users=record.users,
+        attempt=record.attempt,
+        valid="True" if valid else "False",
+        invalid_reason=None if valid else (problem.reason if problem else "Incomplete"),
+        invalid_message=None if valid else (problem.message[:500] if problem else "the window was not run to its end"),
+        started_at=datetime.fromisoformat(record.started_at) if record.started_at else None,
+        duration_millis=record.duration_micros // 1000 if record.duration_micros else None,
+        warm_up=_warm_up(record),
+    )
+
+
+def pooled(records: Sequence[Record]) -> Figures | None:
+    """The requests of several stages as if they were one: histograms merged, never percentiles averaged."""
+    if not records:
+        return None
+    return of_windows(
+        [record.endpoints for record in records],
+        sum(record.duration_micros for record in records),
+        sum(record.launches for record in records),
+        sum(record.submissions for record in records),
+    )
+
+
+def of_windows(windows: Sequence[Sequence[Endpoint]], duration_micros: int, launches: int, submissions: int) -> Figures:
+    """The figures of all requests of these windows, each given by its endpoints; `duration_micros` is their sum."""
+    endpoints = [endpoint for window in windows for endpoint in window]
+    good = [endpoint for endpoint in endpoints if endpoint.success]
+    bad = [endpoint for endpoint in endpoints if not endpoint.success]
+    requests = sum(endpoint.histogram.count for endpoint in endpoints)
+    rate = Fraction(requests * 1_000_000, duration_micros) if duration_micros else None
+    return Figures(
+        requests=requests,
+        failures=sum(endpoint.histogram.count for endpoint in bad),
+        launches=launches,
+        submissions=submissions,
+        requests_per_second=rounded(rate) if rate is not None else None,
+        requests_per_second_milli=rounded(rate * 1000) if rate is not None else None,
+        average_content_bytes=rounded(Fraction(sum(e.content_bytes for e in endpoints), requests))
+        if requests
+        else None,
+        latency_micros=latency(merge(good)),
+        failure_latency_micros=_short(merge(bad)),
+        gets=_method(endpoints, "GET"),
+        posts=_method(endpoints, "POST"),
+        old_definition=old_definition(windows),
+    )
+
+
+def _method(endpoints: Sequence[Endpoint], method: str) -> MethodFigures:
+    mine = [endpoint for endpoint in endpoints if endpoint.method == method]
+    return MethodFigures(
+        requests=sum(endpoint.histogram.count for endpoint in mine),
+        latency_micros=latency(merge(endpoint for endpoint in mine if endpoint.success)),
+    )
+
+
+def old_definition(windows: Sequence[Sequence[Endpoint]]) -> OldDefinition | None:
+    """The request-weighted mean of per-endpoint percentiles, as past reports have it; not a percentile of anything.
+
+    Locust keeps one row per method and name with failed requests in it, so outcomes are merged here, and only here.
+    Over several stages past reports take the request-weighted mean of the stages' figures: that is the same mean over
+    the rows of all stages.
+    """
+    rows: dict[tuple[int, str, str], Histogram] = {}
+    for number, window in enumerate(windows):
+        for endpoint in window:
+            rows.setdefault((number, endpoint.method, endpoint.name), Histogram()).merge(endpoint.histogram)
+    if not rows:
+        return None
+
+    def mean(percent: str, method: str | None = None) -> int | None:
+        chosen = [row for (_, kind, _), row in rows.items() if method in {None, kind}]
+        count = sum(row.count for row in chosen)
+        if not count:
+            return None
+        return rounded(Fraction(sum(row.count * (row.percentile(percent) or 0) for row in chosen), count))
+
+    return OldDefinition(
+        p50_micros=mean("50") or 0,
+        p90_micros=mean("90") or 0,
+        p95_micros=mean("95") or 0,
+        p99_micros=mean("99") or 0,
+        p999_micros=mean("99.9") or 0,
+        gets_p99_micros=mean("99", "GET"),
+        posts_p99_micros=mean("99", "POST"),
+        all_p99_micros=mean("99"),
+    )
+
+
+def _warm_up(record: Record) -> WarmUp | None:
+    if not record.warm_up:
+        return None
+    return WarmUp(
+        requests=sum(endpoint.histogram.count for endpoint in record.warm_up),
+        failures=sum(endpoint.histogram.count for endpoint in record.warm_up if not endpoint.success),
+        latency_micros=_short(merge(endpoint for endpoint in record.warm_up if endpoint.success)),
+    )

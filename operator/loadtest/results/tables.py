@@ -1,0 +1,174 @@
+"""Results as Markdown tables, in the columns that people paste into their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from loadtest.api.figures import Figures, MethodFigures, StageResult
+from loadtest.api.status import LoadTestStatus, VariantResult
+
+DASH = "-"
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose columns line up as plain text too; all but the first are right-aligned."""
+    body = [list(row) for row in rows]
+    widths = [max(3, *(len(cells[column]) for cells in [list(header), *body])) for column in range(len(header))]
+
+    def text(cells: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(width) if n == 0 else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = (
+        "| " + " | ".join("-" * width if n == 0 else "-" * (width - 1) + ":" for n, width in enumerate(widths)) + " |"
+    )
+    return "\n".join([text(header), rule, *(text(row) for row in body)])
+
+
+def millis(micros: int | None) -> str:
+    """Microseconds as milliseconds: whole from 100 ms, with one digit from 10 ms, with two below."""
+    if micros is None:
+        return DASH
+    value = micros / 1000
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"  # noqa: PLR2004 - as documented
+
+
+def count(number: int | None) -> str:
+    """A count with thousands separators."""
+    return DASH if number is None else f"{number:,}"
+
+
+EXACT = [
+    "50th",
+    "90th",
+    "95th",
+    "99th",
+    "99.9th",
+    "GETs 99th",
+    "POSTs 99th",
+    "All 99th",
+    "Total requests",
+    "Failures",
+    "Requests/s",
+]
+OLD = ["50th", "90th", "95th", "99th", "99.9th", "GETs", "POSTs", "All requests"]
+
+
+def exact_cells(figures: Figures) -> list[str]:
+    """The cells under `EXACT`."""
+    latency = figures.latency_micros
+    rate = figures.requests_per_second_milli
+    return [
+        *(millis(getattr(latency, field) if latency else None) for field in ("p50", "p90", "p95", "p99", "p999")),
+        millis(_p99(figures.gets)),
+        millis(_p99(figures.posts)),
+        millis(latency.p99 if latency else None),
+        count(figures.requests),
+        count(figures.failures),
+        DASH if rate is None else f"{rate / 1000:,.1f}",
+    ]
+
+
+def _p99(method: MethodFigures | None) -> int | None:
+    return method.latency_micros.p99 if method and method.latency_micros else None
+
+
+def old_cells(figures: Figures) -> list[str]:
+    """The cells under `OLD`."""
+    old = figures.old_definition
+    fields = (
+        "p50_micros",
+        "p90_micros",
+        "p95_micros",
+        "p99_micros",
+        "p999_micros",
+        "gets_p99_micros",
+        "posts_p99_micros",
+        "all_p99_micros",
+    )
+    return [millis(getattr(old, field) if old else None) for field in fields]
+
+
+def report(name: str, status: LoadTestStatus) -> str:
+    """The whole result: variants, stages, the old figures, and the ratios to the baseline."""
+    variants = status.variants or []
+    parts = [f"# {name}", "", f"Run {status.run_id}: {status.phase.value}{_verdict(status)}.", ""]
+    pooled = [(variant.name, variant.pooled) for variant in variants if variant.pooled]
+    if pooled:
+        parts += [
+            "## Variants",
+            "",
+            "All valid stages and repeats pooled, in milliseconds. Percentiles are exact, of successful requests.",
+            "",
+            markdown_table(["Variant", *EXACT], ([name, *exact_cells(figures)] for name, figures in pooled)),
+            "",
+        ]
+    for variant in variants:
+        parts += [
+            f"## Stages of {variant.name}",
+            "",
+            markdown_table(["Stage", "Injectors", *EXACT, "Valid"], _rows(variant)),
+            "",
+        ]
+    if pooled:
+        parts += [
+            "## By the old definition",
+            "",
+            "Request-weighted means of the percentiles of each endpoint, in milliseconds, as past reports have them;",
+            "GETs, POSTs and all requests are means of 99th percentiles. Only to be compared with those reports: they",
+            "are no percentiles.",
+            "",
+            markdown_table(["Variant", *OLD], ([name, *old_cells(figures)] for name, figures in pooled)),
+            "",
+        ]
+    parts += _ratios(variants)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _verdict(status: LoadTestStatus) -> str:
+    return f", verdict {status.summary.verdict.value}" if status.summary and status.summary.verdict else ""
+
+
+def _rows(variant: VariantResult) -> Iterable[list[str]]:
+    several = len(variant.runs) > 1
+    for run in variant.runs:
+        for stage in run.stages:
+            label = f"{stage.index} (repeat {run.repeat})" if several else str(stage.index)
+            yield [label, str(stage.injectors), *exact_cells(stage), _valid(stage)]
+
+
+def _valid(stage: StageResult) -> str:
+    return "yes" if stage.valid == "True" else f"no: {stage.invalid_reason}" if stage.valid == "False" else "running"
+
+
+def _ratios(variants: Sequence[VariantResult]) -> list[str]:
+    rows = [
+        [
+            variant.name,
+            str(row.stage),
+            *(
+                ratio(getattr(row, f"{field}_permille"))
+                for field in ("p50", "p90", "p95", "p99", "p999", "requests_per_second")
+            ),
+        ]
+        for variant in variants
+        for row in variant.compared_with_baseline or ()
+    ]
+    if not rows:
+        return []
+    return [
+        "## Ratio to the baseline",
+        "",
+        "Plain ratios per stage; with few repeats a difference may be chance.",
+        "",
+        markdown_table(["Variant", "Stage", "50th", "90th", "95th", "99th", "99.9th", "Requests/s"], rows),
+        "",
+    ]
+
+
+def ratio(permille: int | None) -> str:
+    """A ratio in thousandths as a decimal number."""
+    return DASH if permille is None else f"{permille / 1000:.3f}"

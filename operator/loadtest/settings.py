@@ -1,0 +1,79 @@
+"""The operator's settings: the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class BadSettings(ValueError):  # noqa: N818 - named for the fact
+    """The environment does not say enough, or says it wrongly; the message names the variable."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How this operator was installed.
+
+    Attributes:
+        namespace: the operator's own namespace, where Leases of targets without a release live.
+        watch_namespaces: namespaces whose LoadTests are run; empty for all.
+        operator_image: image of the helm Jobs: this operator's own.
+        injector_image: image of master and workers where the LoadTest names none.
+        image_pull_policy: pull policy of both.
+        token_key: secret from which the token of each run's control port is derived.
+        health_port: port of /healthz, /readyz and /metrics.
+        json_logs: log lines as JSON.
+        helm_service_account: service account, in the target's namespace, that helm Jobs run as.
+        context: kubeconfig context where the operator does not run in a cluster.
+    """
+
+    namespace: str
+    watch_namespaces: tuple[str, ...]
+    operator_image: str
+    injector_image: str
+    image_pull_policy: str
+    token_key: bytes
+    health_port: int
+    json_logs: bool
+    helm_service_account: str
+    context: str | None = None
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings that the environment gives.
+
+    Raises:
+        BadSettings: a variable is missing or wrong.
+    """
+
+    def need(name: str) -> str:
+        if not (value := environment.get(name, "").strip()):
+            raise BadSettings(f"{name} is not set: the chart charts/loadtest-operator sets it")
+        return value
+
+    key_file = Path(environment.get("LOADTEST_TOKEN_KEY_FILE", "/etc/loadtest-operator/token-key/key"))
+    try:
+        token_key = key_file.read_bytes().strip()
+    except OSError as error:
+        raise BadSettings(f"LOADTEST_TOKEN_KEY_FILE: {error}: mount a Secret with a random key there") from error
+    if len(token_key) < 16:  # noqa: PLR2004 - bytes: less can be guessed
+        raise BadSettings(f"LOADTEST_TOKEN_KEY_FILE: {key_file} holds fewer than 16 bytes: put a random key there")
+    port = environment.get("LOADTEST_HEALTH_PORT", "8080")
+    if not port.isdigit():
+        raise BadSettings(f"LOADTEST_HEALTH_PORT is {port!r}: give a port number")
+    return Settings(
+        namespace=need("LOADTEST_NAMESPACE"),
+        watch_namespaces=tuple(
+            n.strip() for n in environment.get("LOADTEST_WATCH_NAMESPACES", "").split(",") if n.strip()
+        ),
+        operator_image=need("LOADTEST_OPERATOR_IMAGE"),
+        injector_image=need("LOADTEST_INJECTOR_IMAGE"),
+        image_pull_policy=environment.get("LOADTEST_IMAGE_PULL_POLICY", "IfNotPresent"),
+        token_key=token_key,
+        health_port=int(port),
+        json_logs=environment.get("LOADTEST_LOG_FORMAT", "plain") == "json",
+        helm_service_account=environment.get("LOADTEST_HELM_SERVICE_ACCOUNT", "loadtest-helm"),
+        context=environment.get("LOADTEST_CONTEXT") or None,
+    )

@@ -1,0 +1,1 @@
+"""A small server in memory that speaks what the official Datastore client uses: over HTTP and over gRPC."""

@@ -1,0 +1,3 @@
+{{- define "chart.chart" -}}
+{{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}

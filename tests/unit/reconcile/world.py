@@ -1,0 +1,387 @@
+"""A small world in memory behind the ports: a release, its pods, Locust masters, ConfigMaps. Time moves when told to.
+
+It keeps the rules of the real one: helm Jobs take time and write an outcome, pods start after a while, a master runs
+what it is ordered, names are never taken twice. The world as it is before and after each write can be kept, so that
+another operator starts from there, as after a crash.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from loadtest.adapters.loadtests import parse
+from loadtest.adapters.store import decode, encode
+from loadtest.api import names
+from loadtest.api.crd import definition
+from loadtest.api.status import LoadTestStatus, PlanRef, initial_status
+from loadtest.core.expand import RunPlan
+from loadtest.core.observed import (
+    HelmJob,
+    InjectorPod,
+    Injectors,
+    Lease,
+    Master,
+    Observed,
+    Outcome,
+    Problem,
+    Resource,
+    StageProgress,
+    Target,
+    TargetPod,
+    Workload,
+)
+from loadtest.ports import Outdated, Ref, Refused, Stored
+from loadtest.reconcile.loop import Reconciler
+from loadtest.reconcile.ports import Ports
+from loadtest_injector.histogram import index_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SPEC: dict[str, Any] = {
+    "target": {
+        "url": "http://runner.runner.svc:80",
+        "release": {"name": "runner", "namespace": "runner", "preset": "eq-questionnaire-runner", "settle": "0s"},
+    },
+    "variants": [
+        {"name": "seven", "runner": {"workerClass": "gthread", "threads": 7, "replicas": 1}},
+        {"name": "two", "runner": {"workerClass": "gthread", "threads": 2, "replicas": 1}},
+    ],
+    "load": {
+        "stages": [{"injectors": 1, "duration": "10s"}, {"injectors": 2, "duration": "10s"}],
+        "usersPerInjector": 10,
+        "spawnRatePerInjector": 10,
+        "warmUp": "0s",
+    },
+    "scenario": {"requests": {"configMap": {"name": "journey", "key": "journey.json"}}},
+}
+assert definition()["kind"] == "CustomResourceDefinition"
+
+
+@dataclass
+class World:
+    """The outside world. `values` is the variant that the release has; None for the original."""
+
+    spec: dict[str, Any] = field(default_factory=lambda: copy.deepcopy(SPEC))
+    now: datetime = START
+    generation: int = 1
+    deleting: bool = False
+    gone: bool = False
+    status: dict[str, Any] = field(default_factory=initial_status)
+    version: int = 1
+    variant: str | None = None
+    revision: int = 1
+    upgrades: list[str] = field(default_factory=list)
+    lease: str | None = None
+    lease_renewed: datetime | None = None
+    state: bool = False
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    jobs: dict[str, tuple[datetime, str, str]] = field(default_factory=dict)
+    pods: dict[str, tuple[InjectorPod, datetime]] = field(default_factory=dict)
+    stages: dict[str, dict[tuple[int, int], tuple[datetime, dict[str, Any], int]]] = field(default_factory=dict)
+    config_maps: dict[str, bytes] = field(default_factory=dict)
+    plan_json: str | None = None
+    events: list[tuple[str, str, str]] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
+    status_writes: int = 0
+    writes: int = 0
+    moments: list[tuple[str, World]] | None = None
+    """If a list: the world before and after each write is put there."""
+    invalid_attempts: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    """(position, stage, attempt) -> reason: the master reports that attempt as invalid."""
+    unsupported: tuple[str, ...] = ()
+    refuse_scenario: Refused | None = None
+    third_party: bool = False
+    target_restarts: int = 0
+    uid: str = "uid-1"
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def ref(self) -> Ref:
+        return Ref("performance", "test", self.uid)
+
+    def body(self) -> dict[str, Any]:
+        meta = {
+            "namespace": "performance",
+            "name": "test",
+            "uid": self.uid,
+            "generation": self.generation,
+            "resourceVersion": str(self.version),
+        }
+        if self.deleting:
+            meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        if self.annotations:
+            meta["annotations"] = dict(self.annotations)
+        return {"metadata": meta, "spec": self._copy(self.spec), "status": self._copy(self.status)}
+
+    @staticmethod
+    def _copy(value: dict[str, Any]) -> Any:
+        """A copy as the API server gives one: by way of JSON, which is also several times faster than deepcopy."""
+        return json.loads(json.dumps(value))
+
+    def edit(self, **changes: Any) -> None:
+        self.spec.update(changes)
+        self.generation += 1
+        self.version += 1
+
+    def seconds(self) -> float:
+        return self.now.timestamp()
+
+    def write(self) -> _Write:
+        return _Write(self)
+
+    @property
+    def parsed(self) -> LoadTestStatus:
+        return LoadTestStatus.model_validate(self.status)
+
+    def ports(self) -> Ports:
+        return Ports(_LoadTests(self), _Targets(self), _Pool(self), _Store(self), _Clock(self))
+
+
+class _Write:
+    """One write to the world: the places where an operator can die."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __enter__(self) -> None:
+        self.world.writes += 1
+        self._keep("before")
+
+    def __exit__(self, *error: object) -> None:
+        self._keep("after")
+
+    def _keep(self, when: str) -> None:
+        moments, self.world.moments = self.world.moments, None
+        if moments is not None:
+            moments.append((f"{when} write {self.world.writes}", copy.deepcopy(self.world)))
+        self.world.moments = moments
+
+
+class _Part:
+    def __init__(self, world: World) -> None:
+        self.w = world
+
+
+class _Clock(_Part):
+    def now(self) -> datetime:
+        return self.w.now
+
+
+class _LoadTests(_Part):
+    async def read(self, ref: Ref) -> Resource | None:
+        return None if self.w.gone or ref.uid != self.w.uid else parse(self.w.body())
+
+    async def write_status(self, resource: Resource, status: LoadTestStatus) -> Resource:
+        if resource.resource_version != str(self.w.version):
+            raise Outdated("changed")
+        with self.w.write():
+            self.w.status = status.to_wire()
+            self.w.version += 1
+            self.w.status_writes += 1
+            if not self.w.phases or self.w.phases[-1] != status.phase.value:
+                self.w.phases.append(status.phase.value)
+        return parse(self.w.body())
+
+    async def event(self, resource: Resource, kind: str, reason: str, message: str) -> None:
+        self.w.events.append((kind, reason, message))
+
+
+class _Targets(_Part):
+    async def observe(self, resource: Resource, plan: RunPlan) -> Target:
+        w = self.w
+        for key, (created, op, variant) in list(w.jobs.items()):
+            if w.now - created >= timedelta(seconds=3) and key not in w.outcomes:
+                w.outcomes[key] = self._helm(plan, key, op, variant)
+        running = {key for key in w.jobs if key not in w.outcomes}
+        jobs = {key: HelmJob(key, running=key in running, created_at=job[0]) for key, job in w.jobs.items()}
+        lease = Lease(w.lease, w.lease_renewed) if w.lease else Lease()
+        return Target(lease, w.state, dict(w.outcomes), jobs, (self._workload(plan),))
+
+    def _helm(self, plan: RunPlan, key: str, op: str, variant: str) -> Outcome:
+        w, changed = self.w, False
+        base = Outcome(
+            key, op, ok=True, finished_at=w.now, values_sha256="v", manifest_sha256="m", chart="runner-1.0.0"
+        )
+        if w.third_party and op == "restore":
+            return replace(base, ok=False, reason="RestoreConflict", message="somebody deployed revision 9 meanwhile")
+        if op == "snapshot":
+            return replace(base, revision=w.revision, unsupported=w.unsupported)
+        wanted = variant if op == "apply" else None
+        if w.variant != wanted:
+            w.variant, changed, w.revision = wanted, True, w.revision + 1
+            w.upgrades.append(wanted or "original")
+        return replace(base, changed=changed, revision=w.revision)
+
+    def _workload(self, plan: RunPlan) -> Workload:
+        w = self.w
+        env = {"WEB_SERVER_TYPE": "gunicorn-async", "WEB_SERVER_THREADS": "1"}
+        if w.variant:
+            env |= plan.variant(w.variant).env
+        pod = TargetPod(
+            f"runner-{w.revision}", f"uid-{w.revision}", ready=True, terminating=False, template_hash=str(w.revision),
+            env=env, restarts=w.target_restarts, ready_since=START,
+        )  # fmt: skip
+        return Workload("runner", w.revision, w.revision, 1, 1, 1, 1, (pod,))
+
+    async def acquire(self, resource: Resource, plan: RunPlan, seen: Target) -> None:
+        with self.w.write():
+            self.w.lease, self.w.lease_renewed = f"{resource.owner}/{resource.uid}/{plan.run}", self.w.now
+
+    async def prepare(self, resource: Resource, plan: RunPlan) -> None:
+        with self.w.write():
+            self.w.state = True
+
+    async def helm(self, resource: Resource, plan: RunPlan, op: str, key: str, variant: str) -> None:
+        with self.w.write():
+            self.w.jobs.setdefault(key, (self.w.now, op, variant))
+
+    async def clean(self, plan: RunPlan) -> None:
+        with self.w.write():
+            if not self.w.jobs:
+                self.w.state = False
+                self.w.outcomes = {}
+            self.w.jobs = {}
+
+    async def release(self, resource: Resource, plan: RunPlan) -> None:
+        with self.w.write():
+            self.w.lease = None
+
+
+class _Pool(_Part):
+    async def observe(self, resource: Resource, plan: RunPlan) -> Injectors:
+        w = self.w
+        pods = tuple(
+            replace(pod, running=w.now - created >= timedelta(seconds=2), ip="10.0.0.1" if w.now > created else "")
+            for pod, created in w.pods.values()
+        )
+        masters = [pod for pod in pods if pod.is_master and pod.running]
+        if not masters:
+            return Injectors(pods)
+        stages = {
+            key: self._progress(masters[-1].position, key, begun, order)
+            for key, (begun, order, _) in w.stages.get(masters[-1].name, {}).items()
+        }
+        return Injectors(pods, Master(tuple(pod.name for pod in pods if not pod.is_master and pod.running), stages))
+
+    def _progress(
+        self, position: int, key: tuple[int, int], begun: datetime, order: Mapping[str, Any]
+    ) -> StageProgress:
+        elapsed = (self.w.now - begun).total_seconds() - 1
+        reason = self.w.invalid_attempts.get((position, *key))
+        state = "window" if elapsed < order["durationSeconds"] else "invalid" if reason else "complete"
+        problems = (Problem(reason, "as ordered by the test"),) if reason and state == "invalid" else ()
+        return StageProgress(
+            *key, state, order["users"], max(0.0, elapsed), order["durationSeconds"], 100, 0, 50, 90_000, problems
+        )
+
+    async def create_master(self, resource: Resource, plan: RunPlan, position: int, generation: int) -> None:
+        name = names.master(plan.run, position, generation)
+        with self.w.write():
+            pod = InjectorPod(
+                name, position, generation, -1, running=False, ended=False, terminating=False, created_at=self.w.now
+            )
+            self.w.pods.setdefault(name, (pod, self.w.now))
+
+    async def create_worker(
+        self, resource: Resource, plan: RunPlan, position: int, generation: int, index: int, master_ip: str
+    ) -> None:
+        name = names.worker(plan.run, position, generation, index)
+        with self.w.write():
+            pod = InjectorPod(name, position, generation, index, running=False, ended=False, terminating=False)
+            self.w.pods.setdefault(name, (pod, self.w.now))
+
+    async def delete(self, resource: Resource, names: tuple[str, ...]) -> None:
+        with self.w.write():
+            for name in names:
+                self.w.pods.pop(name, None)
+                self.w.stages.pop(name, None)
+
+    async def start_stage(self, o: Observed, position: int, stage: int, attempt: int, order: Mapping[str, Any]) -> None:
+        master = next(pod for pod in o.injectors.pods if pod.is_master)
+        with self.w.write():
+            self.w.stages.setdefault(master.name, {}).setdefault((stage, attempt), (self.w.now, dict(order), position))
+
+    async def record(self, o: Observed, position: int, stage: int, attempt: int) -> dict[str, Any]:
+        master = next(pod for pod in o.injectors.pods if pod.is_master)
+        _, order, _ = self.w.stages[master.name][stage, attempt]
+        reason = self.w.invalid_attempts.get((position, stage, attempt))
+        return record(o.plan.run if o.plan else "", position, stage, attempt, order, reason)
+
+
+class _Store(_Part):
+    async def freeze(self, resource: Resource, plan: RunPlan) -> PlanRef:
+        if self.w.refuse_scenario:
+            raise self.w.refuse_scenario
+        with self.w.write():
+            self.w.plan_json = plan.to_json()
+        return PlanRef(name=names.plan(plan.run), sha256="s")
+
+    async def plan(self, resource: Resource, run: str) -> RunPlan | None:
+        return RunPlan.from_json(self.w.plan_json) if self.w.plan_json else None
+
+    async def put(self, resource: Resource, name: str, record: Mapping[str, Any]) -> Stored:
+        with self.w.write():
+            self.w.config_maps.setdefault(name, encode(record))
+        return Stored(name, 1, "hash")
+
+    async def get(self, namespace: str, name: str) -> tuple[dict[str, Any], Stored] | None:
+        data = self.w.config_maps.get(name)
+        return (decode(data), Stored(name, 1, "hash")) if data is not None else None
+
+    async def forget(self, resource: Resource, keep_run: str | None) -> None:
+        with self.w.write():
+            self.w.config_maps = {}
+
+    async def drop_plan(self, resource: Resource, run: str) -> None:
+        with self.w.write():
+            self.w.plan_json = None
+
+
+def record(
+    run: str, position: int, stage: int, attempt: int, order: Mapping[str, Any], reason: str | None
+) -> dict[str, Any]:
+    """A stage record as the master writes it: ten requests of 1 to 10 ms."""
+    micros = [(n + 1) * 1000 for n in range(10)]
+    return {
+        "format": "loadtest.eqrunner.dev/stage-record/v1",
+        "run": run,
+        "repeat": position,
+        "stage": stage,
+        "attempt": attempt,
+        "order": dict(order),
+        "window": {"startedAt": "2026-01-01T00:00:00.000000+00:00", "durationMicros": 10_000_000},
+        "histograms": [
+            {
+                "method": "GET", "name": "/page/", "outcome": "success", "count": 10, "sumMicros": sum(micros),
+                "minMicros": 1000, "maxMicros": 10_000, "contentBytes": 10 * 9763,
+                "buckets": [[index_of(value), 1] for value in micros],
+            }
+        ],
+        "warmUp": [],
+        "counters": {"launches": 1, "submissions": 1},
+        "problems": [{"reason": reason, "message": "as ordered by the test"}] if reason else [],
+        "complete": reason is None,
+    }  # fmt: skip
+
+
+async def drive(world: World, *, steps: int = 2000, until: Any = None, pace: float = 0.05) -> None:
+    """Step until there is nothing left to do, moving time by what each step asks for.
+
+    Args:
+        world: what the operator acts on.
+        steps: more than these are taken for a run without end.
+        until: stops where it is true of the world.
+        pace: seconds that a step takes at least; with more of them a run polls less, and writes the same.
+    """
+    reconciler = Reconciler(world.ports(), monotonic=world.seconds)
+    for _ in range(steps):
+        if until is not None and until(world):
+            return
+        delay = await reconciler.step(world.ref())
+        if delay is None:
+            return
+        world.now += timedelta(seconds=max(delay, pace))
+    raise AssertionError(f"no end after {steps} steps: {world.parsed.progress} {world.parsed.conditions}")
