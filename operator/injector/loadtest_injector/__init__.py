@@ -5,7 +5,7 @@
                                                               |  tally     (adds up the parts) --> record
                      Locust's connection (own `messages`)     |
                                                               v
-                                     worker --> agent         (clock, schedule, parts, CPU, lateness)
+                                     worker --> agent         (clock, schedule, parts, CPU)
                                                   | recorder  (every request, in the segment in which it began)
                                                   v
                                      users --> replay --> client --> http --> target

@@ -14,8 +14,7 @@ from locust.runners import WorkerRunner
 from loadtest_injector import messages
 from loadtest_injector.clock import ClockEstimate, RoundTrip, estimate
 from loadtest_injector.cpu import CpuSample, block_means, capacity, highest_mean, mean_percent
-from loadtest_injector.histogram import Histogram
-from loadtest_injector.recorder import NANOS_PER_MICRO, Identity, Recorder, Schedule
+from loadtest_injector.recorder import Identity, Recorder, Schedule
 from loadtest_injector.settings import WorkerSettings
 from loadtest_injector.users import Attempt
 
@@ -28,7 +27,7 @@ MASTER_SILENT_SECONDS = 5.0
 _PINGS = 10
 _PONG_SECONDS = 0.5
 _DRAIN_POLL_SECONDS = 0.02
-_LATENESS_SECONDS = 0.1
+_WATCH_SECONDS = 0.1
 _LATE_SECONDS = 1.0
 _NANOS = 1_000_000_000
 log = logging.getLogger(__name__)
@@ -47,7 +46,6 @@ class Agent:
         self._trips: list[RoundTrip] = []
         self._clock: ClockEstimate | None = None
         self._cpu: list[CpuSample] = [_cpu_now()]
-        self._lateness = Histogram()
         listeners: list[tuple[str, Callable[..., None], bool]] = [
             (messages.PONG, self._on_pong, False),
             (messages.PREPARE, self._on_prepare, True),
@@ -63,15 +61,14 @@ class Agent:
         events.test_stop.add_listener(self._on_users_changed)
 
     def start(self) -> None:
-        """Begin to report and to watch this process's own lateness."""
+        """Begin to report."""
         gevent.spawn(self._report)
-        gevent.spawn(self._watch_lateness)
 
     def watch_master(self) -> None:
         """Return when the master has been silent for too long."""
         before = time.monotonic()
         while True:
-            gevent.sleep(_LATENESS_SECONDS)
+            gevent.sleep(_WATCH_SECONDS)
             now = time.monotonic()
             # After a pause of this process itself, what the master sent meanwhile is read first.
             if now - before < _LATE_SECONDS and now - self._heard > MASTER_SILENT_SECONDS:
@@ -98,15 +95,6 @@ class Agent:
         users = self._runner.user_count
         self._send(messages.PRESENCE, {"name": self._settings.name, "users": users, "cpuPercent": cpu})
 
-    def _watch_lateness(self) -> None:
-        while True:
-            due = time.monotonic_ns() + int(_LATENESS_SECONDS * _NANOS)
-            gevent.sleep(_LATENESS_SECONDS)
-            now = time.monotonic_ns()
-            schedule = self.attempt.recorder.schedule if self.attempt is not None else None
-            if schedule is not None and schedule.window_at <= now < schedule.window_end:
-                self._lateness.add(max(0, now - due) // NANOS_PER_MICRO)
-
     def _on_heartbeat(self, **_facts: Any) -> None:
         self._heard = time.monotonic()
 
@@ -125,7 +113,6 @@ class Agent:
         identity = Identity(self._settings.run, *msg.data["stage"])
         self.attempt = Attempt(Recorder(identity), msg.data["requestTimeoutSeconds"])
         self._cpu = [_cpu_now()]
-        self._lateness = Histogram()
         self._trips = []
         for _ in range(_PINGS):
             self._pong.clear()
@@ -179,7 +166,6 @@ class Agent:
         return {
             "cpuPercentBlocks": block_means(samples, *window, self._cores),
             "cpuPercentMax": highest_mean(samples, *window, self._cores),
-            "latenessMicrosP99": self._lateness.percentile(99),
         }
 
 

@@ -40,7 +40,6 @@ class WorkerFacts:
     clock_uncertainty_micros: int | None = None
     cpu_percent_max: float | None = None
     cpu_percent_blocks: list[float] = field(default_factory=list)
-    lateness_micros_p99: int | None = None
 
 
 def build_record(
@@ -87,6 +86,7 @@ def build_record(
             {"method": method, "outcome": outcome, **_series(series)}
             for (method, outcome), series in sorted(tally.warm_up.items())
         ],
+        "delays": tally.delays.to_json(),
         "counters": {counter: tally.counters[counter] for counter in ("launches", "submissions")},
         "workers": [_worker(worker, sender, facts[worker]) for worker, sender in tally.workers.items()],
         "problems": [problem.to_json() for problem in problems],
@@ -104,6 +104,7 @@ def _series(series: Series) -> dict[str, Any]:
 
 
 def _worker(worker: str, sender: WorkerTally, facts: WorkerFacts) -> dict[str, Any]:
+    delays = sender.delays
     return {
         "name": sender.name,
         "id": worker,
@@ -117,7 +118,9 @@ def _worker(worker: str, sender: WorkerTally, facts: WorkerFacts) -> dict[str, A
         "cpuPercentBlocks": facts.cpu_percent_blocks,
         "clockOffsetMicros": facts.clock_offset_micros,
         "clockUncertaintyMicros": facts.clock_uncertainty_micros,
-        "latenessMicrosP99": facts.lateness_micros_p99,
+        "latenessMicrosP99": delays.percentile(99) if delays is not None else None,
+        "latenessMicrosMax": delays.max_micros if delays is not None else None,
+        "latenessMicrosSum": delays.sum_micros if delays is not None else None,
     }
 
 

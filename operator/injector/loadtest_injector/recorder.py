@@ -2,6 +2,7 @@
 
 Pure: no HTTP client and no Locust in it. Whoever sends a request calls `begin` right before it, sends the header
 `X-LoadTest-Window` with `label(mark)`, and calls `end` (or `abandon`, where the user was stopped in the middle).
+`begin` is told when the request should have begun: what lies between is the injector's own delay, and no latency.
 `take_part` hands over what was recorded since the last part. Times are nanoseconds of this process's monotonic clock.
 """
 
@@ -40,10 +41,15 @@ SEGMENT_NAMES = ("ramp", "warm-up", "window", "tail")
 
 
 class Mark(NamedTuple):
-    """The start of one request: its segment and window never change, however late it ends."""
+    """The start of one request: its segment and window never change, however late it ends.
+
+    `intended` is when it should have begun: the end of the wait before it, or of the answer before it where there is
+    no wait, or the instant of its arrival in open load.
+    """
 
     start: int
     segment: Segment
+    intended: int
 
 
 _RAMP, _WARM_UP, _WINDOW, _TAIL = Segment  # names of this module: an attribute of an enumeration takes longer to find
@@ -115,6 +121,7 @@ class Recorder:
         self._launches = 0
         self._submissions = 0
         self._totals = _Totals()
+        self._delays = Histogram()
         self._parts = 0
         self._last_end = 0
 
@@ -123,18 +130,24 @@ class Recorder:
         self.schedule = schedule
         return self._clock() < schedule.warm_up_at
 
-    def begin(self) -> Mark:
-        """Note the start of a request; the segment it belongs to is decided here, once."""
+    def begin(self, intended: int | None = None) -> Mark:
+        """Note the start of a request; the segment it belongs to is decided here, once.
+
+        `intended` is the instant at which it should have begun; None where it was not to begin at any other than now.
+        """
         now = self._clock()
+        if intended is None:
+            intended = now
         schedule = self.schedule
         if schedule is None or now < schedule.warm_up_at:
-            return _mark((now, _RAMP))
+            return _mark((now, _RAMP, intended))
         if now < schedule.window_at:
-            return _mark((now, _WARM_UP))
+            return _mark((now, _WARM_UP, intended))
         if now < schedule.window_end:
             self._open += 1
-            return _mark((now, _WINDOW))
-        return _mark((now, _TAIL))
+            self._delays.add((now - intended) // NANOS_PER_MICRO if now > intended else 0)
+            return _mark((now, _WINDOW, intended))
+        return _mark((now, _TAIL, intended))
 
     def label(self, mark: Mark) -> str:
         """Value of the header X-LoadTest-Window: run/repeat/stage/attempt/segment."""
@@ -148,7 +161,7 @@ class Recorder:
         self, mark: Mark, method: str, name: str, micros: int, *, content_bytes: int, failure: Failure | None = None
     ) -> None:
         """Record a request that took `micros` microseconds and whose answer had `content_bytes` of content."""
-        start, segment = mark
+        start, segment, _ = mark
         ok = failure is None
         counts = self._segments[segment]
         counts[0] += 1
@@ -219,7 +232,8 @@ class Recorder:
     def take_part(self, *, final: bool = False) -> dict[str, Any] | None:
         """What was recorded since the last part, numbered from 1; None where that is nothing.
 
-        The final part is never None. It carries the totals, and how long after the window its last request ended.
+        The final part is never None. It carries the totals, how long after the window its last request ended, and the
+        delays: by how much later than intended each request of the window began.
         """
         launches, submissions = self._launches, self._submissions
         touched = self._cells or self._warm_up or launches or submissions or any(map(any, self._segments))
@@ -257,4 +271,5 @@ class Recorder:
                 "submissions": self._totals.submissions,
                 "drainMicros": max(0, self._last_end - self.schedule.window_end) // NANOS_PER_MICRO,
             }
+            part["delays"] = self._delays.to_json()
         return part

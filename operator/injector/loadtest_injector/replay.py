@@ -10,7 +10,7 @@ import html
 import random
 import re
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, monotonic_ns
 from typing import Protocol
 from urllib.parse import urlencode
 
@@ -19,7 +19,7 @@ import gevent
 from loadtest_injector.exchange import Client, RequestError, Response
 from loadtest_injector.http.deadline import Deadline
 from loadtest_injector.http.errors import HttpError
-from loadtest_injector.recorder import Failure, Mark, Recorder
+from loadtest_injector.recorder import NANOS_PER_MICRO, Failure, Mark, Recorder
 from loadtest_injector.requests_file import Entry, RouteMismatchError
 from loadtest_injector.scenario import Scenario
 
@@ -29,6 +29,7 @@ OK = 200
 LEAST_PAUSE_SECONDS = 1
 """After a failure a user waits at least this long, whatever waitTime says: a refusing target is not hammered."""
 
+_NANOS = 1_000_000_000
 _TOKEN_INPUT = re.compile(rb"""<input\b[^>]*\bname=["']csrf_token["'][^>]*>""")
 _VALUE = re.compile(rb"""\bvalue=["']([^"']+)["']""")
 
@@ -67,15 +68,26 @@ class Replay:
         self._too_slow = f"no whole answer within {request_timeout_seconds:g} s"
         self._deadline = Deadline(gevent.get_hub())
         self._sleep = sleep
+        self._due = monotonic_ns()
+        """When the next request is to begin: at the end of the answer before it and of the wait after that."""
         self._page: str | None = None
         self._token: str | None = None
+
+    def settle_in(self) -> None:
+        """Before the first journey: wait a random part of a second where users wait at all.
+
+        Users are started many at a time and wait whole seconds: they would go on asking all at once.
+        """
+        self._due = monotonic_ns()
+        if self._scenario.wait_max:
+            self._wait(random.random())  # noqa: S311 - not for secrecy
 
     def journey(self) -> None:
         """Walk the journey once; after a failed request, pause and return."""
         try:
             self._walk()
         except JourneyError:
-            self._sleep(max(self._wait_seconds(), LEAST_PAUSE_SECONDS))
+            self._wait(max(self._wait_seconds(), LEAST_PAUSE_SECONDS))
 
     def _walk(self) -> None:
         self._client.new_respondent()
@@ -89,8 +101,8 @@ class Replay:
         mark: Mark | None = None
         for entry in self._scenario.journey.entries:
             mark = self._step(entry, values)
-            if entry.method == "GET":
-                self._sleep(self._wait_seconds())
+            if entry.method == "GET" and (seconds := self._wait_seconds()):
+                self._wait(seconds)
         if mark is not None:
             self._recorder.submitted(mark)
 
@@ -137,7 +149,7 @@ class Replay:
         """Send and record one request; JourneyError where it failed."""
         recorder = self._recorder
         response = None
-        mark = recorder.begin()
+        mark = recorder.begin(self._due)
         headers = {WINDOW_HEADER: recorder.label(mark)}
         if body is not None and self._page is not None:
             headers["Referer"] = self._scenario.host + self._page
@@ -159,11 +171,16 @@ class Replay:
         except BaseException:
             recorder.abandon(mark)
             raise
+        self._due = mark.start + micros * NANOS_PER_MICRO
         content_bytes = len(response.body) if response is not None else 0
         recorder.end(mark, method, name, micros, content_bytes=content_bytes, failure=failure)
         if failure is not None or response is None:
             raise JourneyError
         return mark, response
+
+    def _wait(self, seconds: float) -> None:
+        self._due += int(seconds * _NANOS)
+        self._sleep(max(0.0, (self._due - monotonic_ns()) / _NANOS))
 
     def _wait_seconds(self) -> int:
         return random.randint(self._scenario.wait_min, self._scenario.wait_max)  # noqa: S311 - not for secrecy

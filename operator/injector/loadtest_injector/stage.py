@@ -144,7 +144,6 @@ class Stage:
             facts = self._facts[worker]
             facts.cpu_percent_blocks = data["worker"]["cpuPercentBlocks"]
             facts.cpu_percent_max = data["worker"]["cpuPercentMax"]
-            facts.lateness_micros_p99 = data["worker"]["latenessMicrosP99"]
 
     def progress(self) -> dict[str, Any]:
         """What the control port shows of this attempt."""

@@ -38,6 +38,8 @@ class WorkerTally:
     duplicates: int = 0
     received: Counter[str] = field(default_factory=Counter)
     final: dict[str, Any] | None = None
+    delays: Histogram | None = None
+    """By how much later than intended each request of the window began; it comes with the final part."""
 
     @property
     def gaps(self) -> int:
@@ -91,6 +93,7 @@ class Tally:
             self.counters[counter] += part[counter]
         if "final" in part:
             sender.final = part["final"]
+            sender.delays = Histogram.from_json(part["delays"])
         return True
 
     @property
@@ -107,6 +110,15 @@ class Tally:
     def unfinished(self) -> list[str]:
         """Names of the workers whose final part is not in."""
         return sorted(sender.name for sender in self.workers.values() if sender.final is None)
+
+    @property
+    def delays(self) -> Histogram:
+        """By how much later than intended each request of the window began, of all workers whose final part is in."""
+        merged = Histogram()
+        for sender in self.workers.values():
+            if sender.delays is not None:
+                merged.merge(sender.delays)
+        return merged
 
     @property
     def drain_micros(self) -> int:

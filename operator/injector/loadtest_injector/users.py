@@ -55,6 +55,11 @@ class Journey(User):
                 request_timeout_seconds=timeout,
             )
 
+    def on_start(self) -> None:
+        """Begin at an instant of this user's own."""
+        if self._replay is not None:
+            self._replay.settle_in()
+
     @task
     def journey(self) -> None:
         """Walk one journey. Outside of an attempt nobody sends anything."""

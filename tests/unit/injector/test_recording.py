@@ -104,6 +104,30 @@ def test_the_worker_is_drained_when_the_last_request_of_the_window_has_ended(wor
     assert recorder.take_part(final=True)["final"]["drainMicros"] == 2_000_005
 
 
+def test_the_delay_is_from_the_intended_start_to_the_actual_one_of_the_requests_of_the_window(worker: Worker):
+    recorder, clock = worker.recorder, worker.clock
+    # (begun at, intended for): before the window, in it (in time, 5 ms late, none said, ahead of time), behind it.
+    for start, intended in ((19, 18), (20, 20), (21.005, 21), (22, None), (23, 23.5), (46, 40)):
+        clock.now = round(start * SECOND)
+        mark = recorder.begin(None if intended is None else round(intended * SECOND))
+        assert mark.intended == round((start if intended is None else intended) * SECOND)
+        recorder.end(mark, "GET", "/a", 1, content_bytes=0)
+    delays = worker.final()["delays"]
+    assert (delays["count"], delays["sumMicros"], delays["maxMicros"], delays["minMicros"]) == (4, 5_000, 5_000, 0)
+
+
+def test_the_delays_of_all_workers_are_one_histogram():
+    tally = Tally({"id-1": "worker-1", "id-2": "worker-2", "id-3": "worker-3"})
+    for number, late in (("id-1", 1_000), ("id-2", 2_000)):
+        worker = Worker()
+        worker.recorder.announce(SCHEDULE)
+        worker.clock.now = 21 * SECOND
+        worker.recorder.end(worker.recorder.begin(21 * SECOND - late * 1_000), "GET", "/", 5, content_bytes=0)
+        tally.add(number, worker.final())
+    assert (tally.delays.count, tally.delays.sum_micros, tally.delays.max_micros) == (2, 3_000, 2_000)
+    assert tally.workers["id-3"].delays is None
+
+
 def test_blocks_are_of_the_start_and_add_up_to_the_window(worker: Worker, tally: Tally):
     for start, seconds in ((20, 15), (29.9, 1), (30, 1), (44, 1)):
         worker.request(start, seconds)

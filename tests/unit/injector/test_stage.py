@@ -86,13 +86,13 @@ class FakeCrew:
         recorder = Recorder(self.stage.identity)
         recorder.announce(schedule)
         while not recorder.drained:
-            mark = recorder.begin()
+            mark = recorder.begin(time.monotonic_ns() - 7_000_000)
             gevent.sleep(0.01)
             recorder.end(mark, "GET", "/", recorder.elapsed_micros(mark), content_bytes=10)
             part = recorder.take_part()
             if part is not None:
                 self._send_part(worker, fake, part)
-        facts = {"cpuPercentBlocks": [fake.cpu_percent], "cpuPercentMax": fake.cpu_percent, "latenessMicrosP99": 7}
+        facts = {"cpuPercentBlocks": [fake.cpu_percent], "cpuPercentMax": fake.cpu_percent}
         self._send_part(worker, fake, {**(recorder.take_part(final=True) or {}), "worker": facts})
 
     def _send_part(self, worker: str, fake: FakeWorker, part: Any) -> None:
@@ -143,6 +143,9 @@ def test_a_stage_whose_workers_do_all_right_is_complete(crew: FakeCrew):
     assert crew.sent == [messages.PREPARE, messages.SCHEDULE, messages.END]
     total = sum(h["count"] for h in record["histograms"])
     assert total == sum(w["requests"] for w in record["workers"]) == crew.stage.progress()["requests"] > 10
+    assert record["delays"]["count"] == total
+    delays = {key: record["workers"][0].pop(f"latenessMicros{key}") for key in ("P99", "Max", "Sum")}
+    assert 7_000 <= delays["P99"] <= delays["Max"] <= record["delays"]["maxMicros"] < delays["Sum"]
     assert record["workers"][0] | {"requests": 0, "reported": 0, "parts": 0} == {
         "name": "a",
         "id": "id-a",
@@ -156,7 +159,6 @@ def test_a_stage_whose_workers_do_all_right_is_complete(crew: FakeCrew):
         "cpuPercentBlocks": [20.0],
         "clockOffsetMicros": 5,
         "clockUncertaintyMicros": 2,
-        "latenessMicrosP99": 7,
     }
     # Announced ahead by the least time and ten times the uncertainty of 1,001 ns.
     assert record["window"]["announcedAheadMicros"] == 30_010
