@@ -98,8 +98,18 @@ class Figures(StatusModel):
 
     requests: int | None = Field(default=None, description="Requests that began in the window, failed ones too.")
     failures: int | None = Field(default=None, description="Requests that failed.")
-    launches: int | None = Field(default=None, description="Journeys launched: finished requests to /session.")
-    submissions: int | None = Field(default=None, description="Journeys gone through to their end.")
+    failure_kinds: dict[str, int] | None = Field(
+        default=None,
+        description="The failures by kind: refused (no connection), reset, timeout, tls, protocol (no proper HTTP, or "
+        "above a limit), status, assertion (the answer is not the one that was expected), other; kinds without a "
+        "failure are left out.",
+    )
+    launches: int | None = Field(
+        default=None, description="Journeys launched: finished requests to /session; of scenario.requests alone."
+    )
+    submissions: int | None = Field(
+        default=None, description="Journeys gone through to their end; of scenario.requests alone."
+    )
     requests_per_second: int | None = Field(
         default=None, description="Requests divided by the window's length, rounded."
     )

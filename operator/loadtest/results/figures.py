@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 
@@ -65,7 +66,7 @@ def rounded(value: Fraction) -> int:
 
 def stage_result(record: Record) -> StageResult:
     """The entry of a stage in the status."""
-    figures = of_windows([record.endpoints], record.duration_micros, record.launches, record.submissions)
+    figures = _of([record])
     problem = record.problems[0] if record.problems else None
     valid = record.complete and problem is None
     measured = figures.model_dump() if record.duration_micros else {}
@@ -88,15 +89,35 @@ def pooled(records: Sequence[Record]) -> Figures | None:
     """The requests of several stages as if they were one: histograms merged, never percentiles averaged."""
     if not records:
         return None
+    return _of(records)
+
+
+def _of(records: Sequence[Record]) -> Figures:
+    kinds: Counter[str] = Counter()
+    for record in records:
+        kinds.update(record.failure_kinds)
     return of_windows(
         [record.endpoints for record in records],
         sum(record.duration_micros for record in records),
-        sum(record.launches for record in records),
-        sum(record.submissions for record in records),
+        _sum(record.launches for record in records),
+        _sum(record.submissions for record in records),
+        kinds,
     )
 
 
-def of_windows(windows: Sequence[Sequence[Endpoint]], duration_micros: int, launches: int, submissions: int) -> Figures:
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """The sum; None where one of them was not counted."""
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)
+
+
+def of_windows(
+    windows: Sequence[Sequence[Endpoint]],
+    duration_micros: int,
+    launches: int | None = None,
+    submissions: int | None = None,
+    failure_kinds: Mapping[str, int] | None = None,
+) -> Figures:
     """The figures of all requests of these windows, each given by its endpoints; `duration_micros` is their sum."""
     endpoints = [endpoint for window in windows for endpoint in window]
     good = [endpoint for endpoint in endpoints if endpoint.success]
@@ -106,6 +127,7 @@ def of_windows(windows: Sequence[Sequence[Endpoint]], duration_micros: int, laun
     return Figures(
         requests=requests,
         failures=sum(endpoint.histogram.count for endpoint in bad),
+        failure_kinds=dict(failure_kinds) if failure_kinds else None,
         launches=launches,
         submissions=submissions,
         requests_per_second=rounded(rate) if rate is not None else None,

@@ -6,6 +6,7 @@ of the target. Every figure of the status comes from here, so it can be recomput
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Record:
-    """One attempt. `endpoints` hold the window, `warm_up` the warm-up, apart."""
+    """One attempt. `endpoints` hold the window, `warm_up` the warm-up, apart.
+
+    `failure_kinds` counts the window's failed requests by kind. A scenario that knows no launches and submissions has
+    None of them.
+    """
 
     position: int
     stage: int
@@ -53,8 +58,9 @@ class Record:
     duration_micros: int
     endpoints: tuple[Endpoint, ...]
     warm_up: tuple[Endpoint, ...]
-    launches: int
-    submissions: int
+    failure_kinds: Mapping[str, int]
+    launches: int | None
+    submissions: int | None
     problems: tuple[Problem, ...]
 
 
@@ -91,8 +97,9 @@ def parse(stored: Mapping[str, Any]) -> Record:
             duration_micros=window.get("durationMicros") or 0,
             endpoints=tuple(_endpoint(entry) for entry in record.get("histograms") or ()),
             warm_up=tuple(_endpoint({"name": "", **entry}) for entry in record.get("warmUp") or ()),
-            launches=counters.get("launches", 0),
-            submissions=counters.get("submissions", 0),
+            failure_kinds=_kinds(record.get("failures") or ()),
+            launches=counters.get("launches"),
+            submissions=counters.get("submissions"),
             problems=tuple(Problem(entry["reason"], entry["message"]) for entry in problems),
         )
     except BadRecord:
@@ -104,6 +111,13 @@ def parse(stored: Mapping[str, Any]) -> Record:
 def _know(outer: str, inner: str) -> None:
     if (outer, inner) != (FORMAT, RECORD_FORMAT):
         raise BadRecord(f"unknown format {outer!r} with {inner!r}")
+
+
+def _kinds(failures: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    kinds: Counter[str] = Counter()
+    for entry in failures:
+        kinds[entry["kind"]] += entry["count"]
+    return dict(sorted(kinds.items()))
 
 
 def _endpoint(entry: Mapping[str, Any]) -> Endpoint:

@@ -113,6 +113,7 @@ def report(name: str, status: LoadTestStatus) -> str:
             markdown_table(["Stage", "Injectors", *EXACT, "Valid"], _rows(variant)),
             "",
         ]
+    parts += _kinds(variants)
     if pooled:
         parts += [
             "## By the old definition",
@@ -142,6 +143,26 @@ def _rows(variant: VariantResult) -> Iterable[list[str]]:
 
 def _valid(stage: StageResult) -> str:
     return "yes" if stage.valid == "True" else f"no: {stage.invalid_reason}" if stage.valid == "False" else "running"
+
+
+def _kinds(variants: Sequence[VariantResult]) -> list[str]:
+    """The failures by kind, of the stages that had some."""
+    failed = [
+        (variant.name, run.repeat, stage, stage.failure_kinds)
+        for variant in variants
+        for run in variant.runs
+        for stage in run.stages
+        if stage.failure_kinds
+    ]
+    if not failed:
+        return []
+    kinds = sorted({kind for *_, counts in failed for kind in counts})
+    rows = [
+        [name, str(repeat), str(stage.index), *(count(counts.get(kind, 0)) for kind in kinds)]
+        for name, repeat, stage, counts in failed
+    ]
+    table = markdown_table(["Variant", "Repeat", "Stage", *kinds], rows)
+    return ["## Failures by kind", "", "Stages that had failures; messages are in the records.", "", table, ""]
 
 
 def _ratios(variants: Sequence[VariantResult]) -> list[str]:

@@ -73,6 +73,27 @@ def test_pooled_figures_are_those_of_one_histogram_of_all_requests(windows: list
         assert_exact(latency(figures), values)
 
 
+def failures(kind: str, count: int, message: str = "no") -> dict[str, Any]:
+    return {"method": "GET", "name": "/", "kind": kind, "message": message, "count": count}
+
+
+def test_failures_are_counted_by_kind_and_pooled() -> None:
+    first = record(failures=[failures("status", 2), failures("timeout", 1), failures("status", 3, "else")])
+    assert stage_result(first).failure_kinds == {"status": 5, "timeout": 1}
+    assert stage_result(record()).failure_kinds is None
+    both = pooled([first, record(failures=[failures("reset", 1), failures("status", 1)])])
+    assert both is not None
+    assert both.failure_kinds == {"status": 6, "timeout": 1, "reset": 1}
+
+
+def test_a_scenario_without_launches_has_none_and_not_zero() -> None:
+    bare = record(counters={})
+    assert (stage_result(bare).launches, stage_result(bare).submissions) == (None, None)
+    both = pooled([record(), bare])
+    assert both is not None
+    assert (both.launches, both.submissions) == (None, None)
+
+
 def test_endpoints_and_methods_are_pooled_and_not_averaged() -> None:
     gets, posts = draw("log-normal", 5_000), draw("heavy tail", 5_000)
     halves = [endpoint(histogram(gets[:100]), name="/a/"), endpoint(histogram(gets[100:]), name="/b/")]

@@ -31,6 +31,15 @@ def sections(text: str) -> dict[str, list[str]]:
     return found
 
 
+def test_failures_stand_in_a_table_by_kind_where_there_are_some() -> None:
+    failed = {"failures": 3, "failure_kinds": {"timeout": 1, "status": 2}}
+    status = running(variants=variants(("seven", 1, [stage(0), stage(1, **failed)])))
+    found = sections(report("test", status))["Failures by kind"]
+    assert read_table(found)[0] == ["Variant", "Repeat", "Stage", "status", "timeout"]
+    assert read_table(found)[2] == [["seven", "1", "1", "2", "1"]]
+    assert "Failures by kind" not in report("test", running(variants=variants(("seven", 1, [stage(0)]))))
+
+
 words = st.text("abcxyz019-., ", max_size=12).map(str.strip)
 
 
