@@ -126,7 +126,7 @@ def uninstall(namespaces: tuple[str, ...], context: str | None, timeout: str) ->
 
 @cli.group("import")
 def import_() -> None:
-    """Make files of this project's own formats out of others."""
+    """Read what other tools made: recordings of browsers, results of Locust."""
 
 
 @import_.command("har")
@@ -143,6 +143,20 @@ def har(file: Path, output: Path | None, schema_name: str | None, host: str | No
     from loadtest.cli.import_har import import_har
 
     sys.exit(import_har(file, output, schema_name, host, ids))
+
+
+@import_.command("locust")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("-o", "--output", type=click.Choice(["md", "json"]), default="md", show_default=True, help="Format.")
+def locust(path: Path, output: str) -> None:
+    """Read published Locust CSVs: every *_stats.csv of a folder, of any version of Locust.
+
+    Shows the figures of past reports (request-weighted means of percentiles), Locust's own percentiles of all requests
+    beside them, and what the former hide. In JSON nothing is rounded, and times are in milliseconds.
+    """
+    from loadtest.cli.import_locust import import_locust
+
+    sys.exit(import_locust(path, output))
 
 
 def main() -> None:
