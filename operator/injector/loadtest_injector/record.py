@@ -50,6 +50,7 @@ def build_record(
     *,
     facts: dict[str, WorkerFacts],
     problems: list[Problem],
+    notes: list[Problem],
     complete: bool,
 ) -> dict[str, Any]:
     """The record of an attempt that has ended; `complete` says that the window is whole and all parts are in."""
@@ -90,6 +91,7 @@ def build_record(
         "counters": {counter: tally.counters[counter] for counter in ("launches", "submissions")},
         "workers": [_worker(worker, sender, facts[worker]) for worker, sender in tally.workers.items()],
         "problems": [problem.to_json() for problem in problems],
+        "notes": [note.to_json() for note in notes],
         "complete": complete,
     }
 

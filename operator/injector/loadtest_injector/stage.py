@@ -18,7 +18,7 @@ import gevent
 
 from loadtest_injector import messages, problems
 from loadtest_injector.clock import ClockEstimate
-from loadtest_injector.cpu import SATURATED_PERCENT
+from loadtest_injector.health import judge
 from loadtest_injector.order import StageOrder
 from loadtest_injector.problems import Problem
 from loadtest_injector.record import Timing, WorkerFacts, build_record, encode_record
@@ -307,10 +307,12 @@ class Stage:
             found = self._tally.problems()
             self.problems += found
             whole = not found
+        notes: list[Problem] = []
         for worker, facts in self._facts.items():
-            if facts.cpu_percent_max is not None and facts.cpu_percent_max > SATURATED_PERCENT:
-                busy = f"worker {self._workers[worker]} was at {facts.cpu_percent_max} % CPU in its highest 10 s mean"
-                self.problems.append(Problem(problems.WORKER_SATURATED, busy))
+            sender = self._tally.workers[worker]
+            unfit, noted = judge(sender.name, facts.cpu_percent_max, sender.delays)
+            self.problems += unfit
+            notes += noted
         record = build_record(
             self.identity,
             self.order,
@@ -318,6 +320,7 @@ class Stage:
             self._tally,
             facts=self._facts,
             problems=self.problems,
+            notes=notes,
             complete=whole,
         )
         self.record = encode_record(record)

@@ -131,6 +131,11 @@ class Figures(StatusModel):
     old_definition: OldDefinition | None = Field(
         default=None, description="Request-weighted means of percentiles, for comparison with past reports."
     )
+    injector_delay_micros: ShortLatency | None = Field(
+        default=None,
+        description="By how much later than intended requests began: what the injectors themselves add, in "
+        "microseconds. In closed load, how far users fell behind their pacing.",
+    )
 
 
 class StageResult(Figures):
@@ -153,3 +158,8 @@ class StageResult(Figures):
         default=None, description="Earlier attempts at this stage that could not be relied on."
     )
     result_ref: ResultRef | None = Field(default=None, description="Where the stage record is stored.")
+    notes: list[str] | None = Field(
+        default=None,
+        description="What is worth knowing of the stage though it does not make it invalid, such as a worker that was "
+        "near its CPU, with the remedy.",
+    )

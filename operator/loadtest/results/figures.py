@@ -33,6 +33,10 @@ PERCENTILES = {
 }
 """Field of the status -> percentile, written exactly: a float would give the wrong rank."""
 
+MAX_NOTES = 5
+MAX_NOTE = 300
+"""Notes of a stage in the status, and characters of each; the record has all of them."""
+
 
 def merge(endpoints: Iterable[Endpoint]) -> Histogram:
     """One histogram of all the requests of `endpoints`."""
@@ -70,6 +74,7 @@ def stage_result(record: Record) -> StageResult:
     problem = record.problems[0] if record.problems else None
     valid = record.complete and problem is None
     measured = figures.model_dump() if record.duration_micros else {}
+    notes = [f"{note.reason}: {note.message}"[:MAX_NOTE] for note in record.notes[:MAX_NOTES]]
     return StageResult(
         **measured,
         index=record.stage,
@@ -82,6 +87,7 @@ def stage_result(record: Record) -> StageResult:
         started_at=datetime.fromisoformat(record.started_at) if record.started_at else None,
         duration_millis=record.duration_micros // 1000 if record.duration_micros else None,
         warm_up=_warm_up(record),
+        notes=notes or None,
     )
 
 
@@ -96,13 +102,25 @@ def _of(records: Sequence[Record]) -> Figures:
     kinds: Counter[str] = Counter()
     for record in records:
         kinds.update(record.failure_kinds)
-    return of_windows(
+    figures = of_windows(
         [record.endpoints for record in records],
         sum(record.duration_micros for record in records),
         _sum(record.launches for record in records),
         _sum(record.submissions for record in records),
         kinds,
     )
+    figures.injector_delay_micros = _short(_merged(record.delays for record in records))
+    return figures
+
+
+def _merged(histograms: Iterable[Histogram | None]) -> Histogram:
+    """One histogram of all; an empty one where one of them was not recorded."""
+    merged = Histogram()
+    for histogram in histograms:
+        if histogram is None:
+            return Histogram()
+        merged.merge(histogram)
+    return merged
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

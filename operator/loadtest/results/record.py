@@ -62,6 +62,9 @@ class Record:
     launches: int | None
     submissions: int | None
     problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...] = ()
+    delays: Histogram | None = None
+    """By how much later than intended each request of the window began; None where that was not recorded."""
 
 
 def envelope(record: Mapping[str, Any], problems: Sequence[Problem], pods: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +104,8 @@ def parse(stored: Mapping[str, Any]) -> Record:
             launches=counters.get("launches"),
             submissions=counters.get("submissions"),
             problems=tuple(Problem(entry["reason"], entry["message"]) for entry in problems),
+            notes=tuple(Problem(entry["reason"], entry["message"]) for entry in record.get("notes") or ()),
+            delays=Histogram.from_json(record["delays"]) if record.get("delays") else None,
         )
     except BadRecord:
         raise

@@ -86,6 +86,26 @@ def test_failures_are_counted_by_kind_and_pooled() -> None:
     assert both.failure_kinds == {"status": 6, "timeout": 1, "reset": 1}
 
 
+def test_the_injectors_own_delay_is_pooled_and_absent_where_a_record_has_none() -> None:
+    first, second = (record(delays=histogram(values).to_json()) for values in ([10, 20, 30], [40_000]))
+    both, short = pooled([first, second]), stage_result(first).injector_delay_micros
+    assert both is not None
+    assert both.injector_delay_micros is not None
+    assert short is not None
+    assert (short.p50, short.p99, short.max) == (20, 30, 30)
+    assert both.injector_delay_micros.max == 40_000
+    half = pooled([first, record()])
+    assert half is not None
+    assert half.injector_delay_micros is None
+
+
+def test_notes_stand_in_the_status_and_leave_the_stage_valid() -> None:
+    busy = {"reason": "WorkerBusy", "message": "worker a was at 80.0 % CPU"}
+    result = stage_result(record(notes=[busy]))
+    assert (result.valid, result.notes) == ("True", ["WorkerBusy: worker a was at 80.0 % CPU"])
+    assert stage_result(record()).notes is None
+
+
 def test_a_scenario_without_launches_has_none_and_not_zero() -> None:
     bare = record(counters={})
     assert (stage_result(bare).launches, stage_result(bare).submissions) == (None, None)
