@@ -103,7 +103,9 @@ class Reason(_Documented):
 
     # The end
     COMPLETED = "Completed", "Every stage was run and the target is as it was."
-    INCONCLUSIVE = "Inconclusive", "Too many stages are invalid to say anything."
+    OBJECTIVE_MISSED = "ObjectiveMissed", "The run is whole, and missed an objective with onMiss Report or StopVariant."
+    OBJECTIVE_FAILED = "ObjectiveFailed", "The run missed an objective with onMiss Fail."
+    INCONCLUSIVE = "Inconclusive", "Too many stages are invalid, or too small for an objective, to say anything."
     ABORTED = "Aborted", "abort was set."
     DEADLINE_EXCEEDED = "DeadlineExceeded", "The run took longer than deadline."
     DELETED = "Deleted", "The LoadTest is being deleted; the target is restored first."

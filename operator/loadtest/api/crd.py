@@ -35,7 +35,7 @@ _TRANSLATED = frozenset({"const", "properties", "items", "additionalProperties"}
 _COLUMNS = (
     ("Phase", "string", ".status.phase", "How far the run is."),
     ("Variant", "string", ".status.progress.variant", "Variant that is being measured."),
-    ("Stage", "string", ".status.summary.stage", "Finished stages of all stages of the run."),
+    ("Stage", "string", ".status.summary.stage", "Finished or skipped stages of all stages of the run."),
     ("Progress", "integer", ".status.progress.percent", "Share of the run's time that is over, in percent."),
     ("RPS", "integer", ".status.summary.requestsPerSecond", "Requests per second of the present or last stage."),
     ("P99", "integer", ".status.summary.p99Millis", "99th percentile of the present or last stage, in ms."),

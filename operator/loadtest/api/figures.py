@@ -31,6 +31,22 @@ class Latency(StatusModel):
     max: int = Field(description="Longest time.")
 
 
+class Interval(StatusModel):
+    """Where the true value lies, 95 of 100 times."""
+
+    low: int = Field(description="Not below this.")
+    high: int = Field(description="Not above this.")
+
+
+class LatencyIntervals(StatusModel):
+    """How sure the percentiles are, taken as a sample of requests one by one; absent where those are too few."""
+
+    p50: Interval | None = Field(default=None, description="Of the median.")
+    p95: Interval | None = Field(default=None, description="Of the 95th percentile; from 72 requests on.")
+    p99: Interval | None = Field(default=None, description="Of the 99th percentile; from 368 requests on.")
+    p999: Interval | None = Field(default=None, description="Of the 99.9th percentile; from 3,688 requests on.")
+
+
 class ShortLatency(StatusModel):
     """The percentiles that tell most, in microseconds."""
 
@@ -123,6 +139,11 @@ class Figures(StatusModel):
         default=None,
         description="Response times of the successful requests, in microseconds; absent where there are none.",
     )
+    latency_interval_micros: LatencyIntervals | None = Field(
+        default=None,
+        description="95 % sampling intervals of the percentiles, in microseconds; they say nothing of how much another "
+        "run would differ.",
+    )
     failure_latency_micros: ShortLatency | None = Field(
         default=None, description="Response times of the failed requests, kept apart, in microseconds."
     )
@@ -162,4 +183,10 @@ class StageResult(Figures):
         default=None,
         description="What is worth knowing of the stage though it does not make it invalid, such as a worker that was "
         "near its CPU, with the remedy.",
+    )
+    missed_objectives: list[str] | None = Field(
+        default=None, description="Names of the objectives that this stage missed."
+    )
+    unknown_objectives: list[str] | None = Field(
+        default=None, description="Names of the objectives that this stage has too few requests to judge."
     )

@@ -20,6 +20,7 @@ from loadtest.api.injector import (
 )
 from loadtest.api.load import Load, Stage, WaitTime
 from loadtest.api.model import ListMap, Rule, SpecModel, between
+from loadtest.api.objectives import MAX_OBJECTIVES, Objective
 from loadtest.api.target import Chart, Release, Selector, Setting, Target, Tls
 from loadtest.api.variants import MAX_VARIANTS, RUNNER_SETTINGS, Axis, Matrix, Runner, Variant
 
@@ -34,6 +35,7 @@ __all__ = [
     "Load",
     "LoadTestSpec",
     "Matrix",
+    "Objective",
     "PullSecret",
     "Release",
     "RequestsScenario",
@@ -150,6 +152,15 @@ class LoadTestSpec(SpecModel):
             "or make several LoadTests",
             lambda spec: _stage_runs(spec) <= MAX_STAGE_RUNS,
         ),
+        Rule(
+            "!has(self.objectives) || self.objectives.all(o, !has(o.stages) || "
+            "o.stages.all(stage, stage < size(self.load.stages)))",
+            "objectives names a stage that load.stages does not have: stages are counted from 0",
+            lambda spec: all(
+                stage < len(spec.load.stages) for objective in spec.objectives or () for stage in objective.stages or ()
+            ),
+            field=".objectives",
+        ),
     )
 
     suspend: StrictBool = Field(
@@ -198,6 +209,9 @@ class LoadTestSpec(SpecModel):
     load: Load = Field(description="How much load, in which stages.")
     injector: Injector = Field(default=Injector(), description="The pods that make the load.")
     scenario: Scenario = Field(description="What each user does.")
+    objectives: (
+        Annotated[tuple[Objective, ...], Field(min_length=1, max_length=MAX_OBJECTIVES), ListMap("name")] | None
+    ) = Field(default=None, description="What each stage is asked to reach; the verdict says whether it did.")
 
 
 def test_defining(spec: LoadTestSpec) -> dict[str, Any]:

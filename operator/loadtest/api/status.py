@@ -9,8 +9,10 @@ from pydantic import Field
 from loadtest.api.conditions import Condition, ConditionStatus, ConditionType, Reason
 from loadtest.api.figures import (
     Figures,
+    Interval,
     InvalidAttempt,
     Latency,
+    LatencyIntervals,
     MethodFigures,
     OldDefinition,
     ResultRef,
@@ -20,16 +22,20 @@ from loadtest.api.figures import (
     WarmUp,
 )
 from loadtest.api.model import ListMap, StatusModel, Timestamp
+from loadtest.api.objectives import OnMiss
 
 __all__ = [
     "TERMINAL",
     "Condition",
     "Ending",
     "Figures",
+    "Interval",
     "InvalidAttempt",
     "Latency",
+    "LatencyIntervals",
     "LoadTestStatus",
     "MethodFigures",
+    "ObjectiveResult",
     "OldDefinition",
     "Phase",
     "PlanRef",
@@ -87,6 +93,7 @@ class Ending(StatusModel):
     phase: Phase = Field(description="The phase that the run will end in.")
     reason: str = Field(description="Why, in one word.")
     message: str = Field(default="", description="Why, in a sentence.")
+    verdict: Verdict | None = Field(default=None, description="What the figures said when this was decided.")
 
 
 class ReleaseStatus(StatusModel):
@@ -126,7 +133,9 @@ class Progress(StatusModel):
 class Summary(StatusModel):
     """What the columns of `kubectl get loadtests` show."""
 
-    stage: str | None = Field(default=None, description="Finished stages of all stages of the run, such as 3/15.")
+    stage: str | None = Field(
+        default=None, description="Stages of the run that are finished or skipped, of all, such as 3/15."
+    )
     requests_per_second: int | None = Field(
         default=None, description="Requests per second of the stage that runs, or of the last one."
     )
@@ -160,6 +169,27 @@ class RunResult(StatusModel):
     stages: Annotated[list[StageResult], ListMap("index")] = Field(
         default_factory=list, description="The stages that were run."
     )
+    stopped_by: str | None = Field(
+        default=None, description="Name of the objective with onMiss StopVariant that ended this repeat early."
+    )
+    skipped_stages: list[int] | None = Field(
+        default=None, description="Stages that were not run because of it, counted from 0."
+    )
+
+
+class ObjectiveResult(StatusModel):
+    """One objective, over all valid stages that it is about."""
+
+    name: str = Field(description="Name of the objective.")
+    on_miss: OnMiss = Field(description="What a miss means.")
+    met: Validity = Field(
+        description="True: met wherever it could be judged. False: missed at least once. Unknown: a variant has more "
+        "stages that are invalid or too small to judge it than others, or none was measured yet."
+    )
+    stages: int = Field(description="Stages that were judged, over all variants and repeats.")
+    missed_stages: int = Field(description="Those that missed it.")
+    unknown_stages: int = Field(description="Valid stages with too few requests to judge it; not among stages.")
+    message: str = Field(default="", description="The first miss, or why it is not known, in a sentence.")
 
 
 class VariantResult(StatusModel):
@@ -201,6 +231,9 @@ class LoadTestStatus(StatusModel):
     summary: Summary | None = Field(default=None, description="What the columns of kubectl get loadtests show.")
     variants: Annotated[list[VariantResult], ListMap("name")] | None = Field(
         default=None, description="What was measured, per variant."
+    )
+    objectives: Annotated[list[ObjectiveResult], ListMap("name")] | None = Field(
+        default=None, description="The objectives of the spec, and whether they were met so far."
     )
 
 

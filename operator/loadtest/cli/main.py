@@ -58,6 +58,7 @@ namespace_option = click.option(
     "-n", "--namespace", default=None, help="Namespace of the LoadTest; the context's own if left out."
 )
 context_option = click.option("--context", default=None, help="Context of the kubeconfig to use.")
+strict_option = click.option("--strict", is_flag=True, help="Any missed objective gives exit code 3.")
 
 
 @cli.command()
@@ -65,11 +66,12 @@ context_option = click.option("--context", default=None, help="Context of the ku
 @namespace_option
 @context_option
 @click.option("--interval", default=2.0, show_default=True, help="Seconds between two looks.")
-def watch(name: str, namespace: str | None, context: str | None, interval: float) -> None:
+@strict_option
+def watch(name: str, namespace: str | None, context: str | None, interval: float, strict: bool) -> None:
     """Follow a LoadTest until it ends: progress, current p99 and requests/s, and each finished stage."""
     from loadtest.cli.watch import watch as run_watch
 
-    sys.exit(run_watch(name, namespace, context, interval))
+    sys.exit(run_watch(name, namespace, context, interval, strict=strict))
 
 
 @cli.command()
@@ -77,18 +79,19 @@ def watch(name: str, namespace: str | None, context: str | None, interval: float
 @namespace_option
 @context_option
 @click.option("--timeout", default="13h", show_default=True, help="Give up after this long (exit code 124).")
-def wait(name: str, namespace: str | None, context: str | None, timeout: str) -> None:
+@strict_option
+def wait(name: str, namespace: str | None, context: str | None, timeout: str, strict: bool) -> None:
     """Wait for the end of a LoadTest. The exit code says how it went.
 
     \b
-    0  ran, nothing missed           5  could not run; the target is as it was
+    0  ran, no objective failed      5  could not run; the target is as it was
     3  ran, failed an objective      6  aborted or past its deadline; the target is as it was
     4  inconclusive                  7  the target is NOT restored
                                      124  still running after --timeout
     """  # noqa: D301 - as above
     from loadtest.cli.watch import wait as run_wait
 
-    sys.exit(run_wait(name, namespace, context, timeout))
+    sys.exit(run_wait(name, namespace, context, timeout, strict=strict))
 
 
 @cli.command()

@@ -66,7 +66,7 @@ async def differences(store: KubeStore, namespace: str, status: LoadTestStatus) 
 
 def _compare(where: str, shown: Figures | StageResult, again: Figures | StageResult) -> list[str]:
     """The fields that differ. What the operator adds to a record's figures is left out."""
-    added = {"result_ref", "finished_at", "invalid_attempts"}
+    added = {"result_ref", "finished_at", "invalid_attempts", "missed_objectives", "unknown_objectives"}
     left, right = shown.model_dump(exclude=added), again.model_dump(exclude=added)
     return [
         f"{where}: {field} is {left[field]}, recomputed {right.get(field)}"

@@ -18,10 +18,11 @@ from loadtest.core.events import events_between
 STILL_RUNNING = 124
 
 
-def exit_code(status: LoadTestStatus) -> int:
+def exit_code(status: LoadTestStatus, *, strict: bool = False) -> int:
     """The exit code of an ended run.
 
-    0 as wanted, 3 failed an objective, 4 inconclusive, 5 could not run, 6 aborted, 7 not restored.
+    0 as wanted, 3 failed an objective (`strict`: or missed one), 4 inconclusive, 5 could not run, 6 aborted, 7 not
+    restored.
     """
     restored = find_condition(status.conditions, ConditionType.TARGET_RESTORED)
     if restored is not None and restored.status == "False":
@@ -31,7 +32,8 @@ def exit_code(status: LoadTestStatus) -> int:
     if status.phase == "Aborted":
         return 6
     verdict = status.summary.verdict if status.summary else None
-    return {Verdict.INCONCLUSIVE: 4, Verdict.FAIL: 3}.get(verdict, 0) if verdict else 0
+    codes = {Verdict.INCONCLUSIVE: 4, Verdict.FAIL: 3, Verdict.MISS: 3 if strict else 0}
+    return codes.get(verdict, 0) if verdict else 0
 
 
 def ended(body: dict[str, Any], status: LoadTestStatus) -> bool:
@@ -66,7 +68,7 @@ def timeout_seconds(text: str) -> float:
         raise click.BadParameter(str(error), param_hint="--timeout") from error
 
 
-def watch(name: str, namespace: str | None, context: str | None, interval: float) -> int:
+def watch(name: str, namespace: str | None, context: str | None, interval: float, *, strict: bool = False) -> int:
     """Print progress until the end; the exit code of `wait`."""
 
     async def follow(kube: Kube) -> int:
@@ -82,13 +84,13 @@ def watch(name: str, namespace: str | None, context: str | None, interval: float
                 click.echo(f"{time.monotonic() - begun:6.0f} s    {now}")
             last, shown = status, now
             if ended(body, status):
-                return exit_code(status)
+                return exit_code(status, strict=strict)
             await asyncio.sleep(interval)
 
     return with_cluster(context, follow)
 
 
-def wait(name: str, namespace: str | None, context: str | None, timeout: str) -> int:
+def wait(name: str, namespace: str | None, context: str | None, timeout: str, *, strict: bool = False) -> int:
     """Wait silently until the end; the exit code says how it went."""
     limit = timeout_seconds(timeout)
 
@@ -100,7 +102,7 @@ def wait(name: str, namespace: str | None, context: str | None, timeout: str) ->
             status = LoadTestStatus.model_validate(body.get("status") or {})
             if ended(body, status):
                 click.echo(line(status))
-                return exit_code(status)
+                return exit_code(status, strict=strict)
             if time.monotonic() >= deadline:
                 click.echo(f"still {status.phase.value} after {timeout}: {line(status)}", err=True)
                 return STILL_RUNNING

@@ -11,7 +11,7 @@ from loadtest.api.conditions import (
     remove_condition,
     set_condition,
 )
-from loadtest.api.status import LoadTestStatus, Phase, Summary, Verdict
+from loadtest.api.status import LoadTestStatus, Phase, Summary
 from loadtest.core.decision import Decision, active
 from loadtest.core.observed import Observed
 
@@ -78,8 +78,8 @@ def _conclude(o: Observed, status: LoadTestStatus, conditions: _Conditions) -> N
     status.phase = Phase.FAILED if unrestored else ending.phase
     status.finished_at = status.finished_at or o.now.replace(microsecond=0)
     status.summary = status.summary or Summary()
-    if ending.phase is Phase.SUCCEEDED:
-        status.summary.verdict = Verdict.INCONCLUSIVE if ending.reason == Reason.INCONCLUSIVE else Verdict.PASS
+    if ending.phase is not Phase.FAILED or unrestored:
+        status.summary.verdict = ending.verdict
     if status.release is not None and not unrestored:
         status.release.intended_variant = None
     if status.progress is not None:
@@ -87,7 +87,7 @@ def _conclude(o: Observed, status: LoadTestStatus, conditions: _Conditions) -> N
     reason, message = ending.reason, ending.message
     if restored is not None and unrestored:
         reason, message = restored.reason, f"the target is not restored: {restored.message}"
-    good = status.phase is Phase.SUCCEEDED and ending.reason == Reason.COMPLETED
+    good = status.phase is Phase.SUCCEEDED and ending.reason in {Reason.COMPLETED, Reason.OBJECTIVE_MISSED}
     conditions.drop(ConditionType.RECONCILING, ConditionType.TARGET_APPLIED, ConditionType.INJECTORS_READY)
     conditions.put(ConditionType.READY, "True" if good else "False", reason, message)
     if good:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from loadtest.api.conditions import Reason
-from loadtest.core import actions, injecting, restoring
+from loadtest.core import actions, injecting, restoring, verdict
 from loadtest.core.decision import Decision, Ending, engaged, owed, renew_due
 from loadtest.core.expand import InvalidSpec, RunPlan, expand
 from loadtest.core.observed import Observed
 from loadtest.core.preparing import prepare
-from loadtest.core.progress import current_work, verdict
+from loadtest.core.progress import current_work
 
 REST = Decision("Terminal", Reason.COMPLETED, wait=None)
 
@@ -107,7 +107,7 @@ def _endings(o: Observed) -> Iterator[Ending]:
     if o.target.gone:
         yield Ending("Failed", Reason.TARGET_GONE, "the target's namespace is gone")
     if current_work(o.plan, status) is None:
-        yield verdict(o.plan, status)
+        yield verdict.ending(o.plan, status)
 
 
 def lease_lost(o: Observed) -> bool:

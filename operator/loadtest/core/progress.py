@@ -1,4 +1,4 @@
-"""Where a run stands: which attempt at which stage is next, how much is done, and how it ended."""
+"""Where a run stands: which attempt at which stage is next, and how much is done."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from loadtest.api.conditions import Reason
 from loadtest.api.status import LoadTestStatus, RunResult, StageResult
-from loadtest.core.decision import Ending
 from loadtest.core.expand import RepeatPlan, RunPlan, StagePlan
+from loadtest.core.objectives import stop_of
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,13 @@ def is_final(entry: StageResult | None, max_reruns: int) -> bool:
 
 
 def current_work(plan: RunPlan, status: LoadTestStatus) -> Work | None:
-    """The first stage that is not over, in the order of the plan; None when all are."""
+    """The first stage that is not over, in the order of the plan; None when all are over or skipped."""
     for repeat in plan.repeats:
         entries = stage_entries(status, repeat.position)
+        stop = stop_of(plan, entries.values())
         for stage in plan.stages:
+            if stop is not None and stage.index > stop.stage:
+                break
             entry = entries.get(stage.index)
             if is_final(entry, plan.spec.load.max_stage_reruns):
                 continue
@@ -83,22 +86,9 @@ def finished_stages(plan: RunPlan, status: LoadTestStatus) -> Iterator[tuple[Rep
                 yield repeat, entry
 
 
-def verdict(plan: RunPlan, status: LoadTestStatus) -> Ending:
-    """How a run whose stages are all over ends.
-
-    It says nothing (Inconclusive) where a variant has more invalid stages than valid ones: then what is left of that
-    variant is not the load that was asked for.
-    """
-    for variant in plan.variants:
-        positions = [repeat.position for repeat in plan.repeats if repeat.variant == variant.name]
-        entries = [entry for position in positions for entry in stage_entries(status, position).values()]
-        invalid = [entry for entry in entries if entry.valid != "True"]
-        if len(invalid) * 2 > len(entries):
-            first = invalid[0]
-            return Ending(
-                "Succeeded",
-                Reason.INCONCLUSIVE,
-                f"variant {variant.name}: {len(invalid)} of {len(entries)} stages are invalid, "
-                f"such as stage {first.index}: {first.invalid_reason}: {first.invalid_message}",
-            )
-    return Ending("Succeeded", Reason.COMPLETED, "every stage was run")
+def skipped_stages(plan: RunPlan, status: LoadTestStatus) -> Iterator[StagePlan]:
+    """The stages that are not run, of every repeat, because an objective with onMiss StopVariant was missed."""
+    for repeat in plan.repeats:
+        run = run_status(status, repeat.position)
+        for index in (run.skipped_stages if run else None) or ():
+            yield plan.stages[index]

@@ -27,12 +27,14 @@ from loadtest.api.status import (
     Summary,
     VariantResult,
 )
+from loadtest.core import objectives
 from loadtest.core.compare import compared_with_baseline
 from loadtest.core.conditions import set_conditions
 from loadtest.core.decision import Decision, Started, active
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import Observed, StageProgress
-from loadtest.core.progress import Work, current_work, finished_stages, run_status
+from loadtest.core.progress import Work, current_work, finished_stages, run_status, skipped_stages
+from loadtest.core.verdict import judgement
 
 ROLLOUT_GUESS = timedelta(seconds=60)
 """What a change of variant is taken to cost, until it has been seen: only for estimatedCompletion."""
@@ -60,8 +62,12 @@ def before_action(o: Observed, decision: Decision) -> LoadTestStatus:
     if decision.refuse is not None:
         status = _refused(o, decision)
     elif decision.ending is not None:
+        found = judgement(o.plan, status) if o.plan else None
         status.ending = Ending(
-            phase=Phase(decision.ending.phase), reason=decision.ending.reason, message=decision.ending.message
+            phase=Phase(decision.ending.phase),
+            reason=decision.ending.reason,
+            message=decision.ending.message,
+            verdict=found.verdict if found else None,
         )
     if decision.snapshot is not None:
         _snapshot(o, decision, status)
@@ -186,7 +192,10 @@ def _result(plan: RunPlan, position: int, result: StageResult, status: LoadTestS
         )
     result = result.model_copy()
     result.invalid_attempts = earlier or None
+    objectives.judge(plan, result)
     _put(run, result)
+    objectives.mark_skipped(plan, run)
+    status.objectives = objectives.results(plan, status)
 
 
 def _run(plan: RunPlan, position: int, status: LoadTestStatus) -> RunResult:
@@ -225,8 +234,9 @@ def _progress(o: Observed, plan: RunPlan, status: LoadTestStatus) -> None:
     """Progress, and the columns of `kubectl get`."""
     work = None if status.ending is not None else current_work(plan, status)
     live = _live(o, work)
-    done = list(finished_stages(plan, status))
-    seconds = sum(plan.stages[entry.index].seconds for _, entry in done) + (live.elapsed_seconds if live else 0.0)
+    over = [plan.stages[entry.index] for _, entry in finished_stages(plan, status)]
+    over += skipped_stages(plan, status)
+    seconds = sum(stage.seconds for stage in over) + (live.elapsed_seconds if live else 0.0)
     total = sum(stage.seconds for stage in plan.stages) * len(plan.repeats)
     progress = status.progress or Progress()
     progress.percent = min(100, int(100 * seconds / total)) if total else None
@@ -238,7 +248,7 @@ def _progress(o: Observed, plan: RunPlan, status: LoadTestStatus) -> None:
         changes = 1 + len({repeat.position for repeat in plan.repeats if repeat.position > work.repeat.position})
         progress.estimated_completion = _seconds(o.now + timedelta(seconds=total - seconds) + ROLLOUT_GUESS * changes)
     status.progress = progress
-    status.summary = _summary(plan, status, live, len(done))
+    status.summary = _summary(plan, status, live, len(over))
 
 
 def _live(o: Observed, work: Work | None) -> StageProgress | None:

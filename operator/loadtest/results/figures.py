@@ -9,7 +9,9 @@ from fractions import Fraction
 
 from loadtest.api.figures import (
     Figures,
+    Interval,
     Latency,
+    LatencyIntervals,
     MethodFigures,
     OldDefinition,
     ShortLatency,
@@ -17,6 +19,7 @@ from loadtest.api.figures import (
     WarmUp,
 )
 from loadtest.results.record import Endpoint, Record
+from loadtest.results.sampling import interval_ranks
 from loadtest_injector.histogram import Histogram
 
 PERCENTILES = {
@@ -56,6 +59,19 @@ def latency(histogram: Histogram) -> Latency | None:
         mean=rounded(Fraction(histogram.sum_micros, histogram.count)),
         max=histogram.max_micros,
     )
+
+
+def intervals(histogram: Histogram) -> LatencyIntervals | None:
+    """The sampling intervals of a histogram's percentiles, in microseconds; None where all are too few."""
+    found = {
+        field: Interval(
+            low=histogram.percentile(Fraction(100 * ranks.low, histogram.count)) or 0,
+            high=histogram.percentile(Fraction(100 * ranks.high, histogram.count)) or 0,
+        )
+        for field in LatencyIntervals.model_fields
+        if (ranks := interval_ranks(histogram.count, PERCENTILES[field])) is not None
+    }
+    return LatencyIntervals(**found) if found else None
 
 
 def _short(histogram: Histogram) -> ShortLatency | None:
@@ -142,6 +158,7 @@ def of_windows(
     bad = [endpoint for endpoint in endpoints if not endpoint.success]
     requests = sum(endpoint.histogram.count for endpoint in endpoints)
     rate = Fraction(requests * 1_000_000, duration_micros) if duration_micros else None
+    successful = merge(good)
     return Figures(
         requests=requests,
         failures=sum(endpoint.histogram.count for endpoint in bad),
@@ -153,7 +170,8 @@ def of_windows(
         average_content_bytes=rounded(Fraction(sum(e.content_bytes for e in endpoints), requests))
         if requests
         else None,
-        latency_micros=latency(merge(good)),
+        latency_micros=latency(successful),
+        latency_interval_micros=intervals(successful),
         failure_latency_micros=_short(merge(bad)),
         gets=_method(endpoints, "GET"),
         posts=_method(endpoints, "POST"),

@@ -2,12 +2,23 @@
 
 from datetime import UTC, datetime
 
-from loadtest.api.status import Latency, MethodFigures, OldDefinition, ResultRef, ShortLatency, StageResult, WarmUp
+from loadtest.api.status import (
+    Interval,
+    Latency,
+    LatencyIntervals,
+    MethodFigures,
+    OldDefinition,
+    ResultRef,
+    ShortLatency,
+    StageResult,
+    WarmUp,
+)
 
 LATENCY = Latency(
     p50=55_000, p66=60_000, p75=70_000, p80=80_000, p90=90_000, p95=95_000, p98=98_000, p99=140_000, p999=201_000,
     p9999=1_201_000, min=4_000, mean=61_234, max=60_000_000,
 )  # fmt: skip
+WIDE = Interval(low=1_201_000, high=1_202_000)
 METHOD = MethodFigures(requests=1_500_000, latency_micros=LATENCY)
 
 
@@ -18,7 +29,8 @@ def full_stage(index: int) -> StageResult:
         started_at=datetime(2026, 1, 2, tzinfo=UTC), duration_millis=1_200_000,
         requests=2_956_643, failures=12_345, launches=25_000, submissions=24_000, requests_per_second=2464,
         requests_per_second_milli=2_463_869, average_content_bytes=9763,
-        latency_micros=LATENCY, failure_latency_micros=ShortLatency(p50=1, p99=2, max=3), gets=METHOD, posts=METHOD,
+        latency_micros=LATENCY, latency_interval_micros=LatencyIntervals(p50=WIDE, p95=WIDE, p99=WIDE, p999=WIDE),
+        failure_latency_micros=ShortLatency(p50=1, p99=2, max=3), gets=METHOD, posts=METHOD,
         old_definition=OldDefinition(
             p50_micros=1, p90_micros=2, p95_micros=3, p99_micros=4, p999_micros=5, gets_p99_micros=6,
             posts_p99_micros=7, all_p99_micros=8,

@@ -40,6 +40,11 @@ def test_the_exit_code_says_how_the_run_went(end: LoadTestStatus, code: int) -> 
     assert exit_code(end) == code
 
 
+@pytest.mark.parametrize(("verdict", "code"), [(Verdict.PASS, 0), (Verdict.MISS, 3), (Verdict.FAIL, 3)])
+def test_a_strict_exit_code_counts_any_miss(verdict: Verdict, code: int) -> None:
+    assert exit_code(status(Phase.SUCCEEDED, verdict, "True"), strict=True) == code
+
+
 @pytest.mark.parametrize(
     ("phase", "observed", "generation", "expected"),
     [

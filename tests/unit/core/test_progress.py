@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from loadtest.api.figures import InvalidAttempt, StageResult
-from loadtest.api.status import LoadTestStatus
-from loadtest.core.progress import current_work, finished_stages, is_final, stage_entries, verdict
+from loadtest.core.progress import current_work, finished_stages, is_final, skipped_stages, stage_entries
 from tests.unit.core.builders import SMALL, plan, running, stage, variants
 
 PLAN = plan(SMALL)
@@ -81,19 +80,37 @@ def test_finished_stages_come_in_order_with_the_invalid_ones_and_without_those_t
     assert found == [("seven", 0), ("two", 0)]
 
 
-def status_of(*validity: str) -> LoadTestStatus:
-    seven = [stage(n, word, 2, invalid_reason="WorkerLost") for n, word in enumerate(validity)]
-    return running(variants=variants(("seven", 1, seven), ("two", 2, [stage(0), stage(1)])))
+STOPPING = plan(
+    SMALL
+    | {
+        "repeats": 2,
+        "objectives": [{"name": "p99", "latency": {"percentile": "99", "below": "1s"}, "onMiss": "StopVariant"}],
+    }
+)
+"""seven at positions 1 and 2, two at 3 and 4."""
+
+MISSED = stage(0, missed_objectives=["p99"])
 
 
 @pytest.mark.parametrize(
-    ("validity", "reason"),
-    [(("True", "True"), "Completed"), (("True", "False"), "Completed"), (("False", "False"), "Inconclusive")],
+    ("runs", "expected"),
+    [
+        ((("seven", 1, [MISSED]),), (2, 0)),
+        ((("seven", 1, [stage(0, missed_objectives=["another"])]),), (1, 1)),
+        ((("seven", 1, [MISSED]), ("seven", 2, [stage(0)])), (2, 1)),
+        ((("seven", 1, [MISSED]), ("seven", 2, [MISSED])), (3, 0)),
+        ((("seven", 1, [MISSED, stage(1, "Unknown")]),), (2, 0)),
+        ((("seven", 1, [MISSED]), ("seven", 2, [MISSED]), ("two", 3, [MISSED]), ("two", 4, [MISSED])), None),
+    ],
 )
-def test_a_run_says_nothing_where_a_variant_has_more_invalid_stages_than_valid_ones(
-    validity: tuple[str, ...], reason: str
+def test_a_repeat_ends_at_the_stage_that_missed_what_stops_its_variant(
+    runs: Runs, expected: tuple[int, int] | None
 ) -> None:
-    end = verdict(PLAN, status_of(*validity))
-    assert (end.phase, end.reason) == ("Succeeded", reason)
-    if reason == "Inconclusive":
-        assert "variant seven: 2 of 2 stages are invalid, such as stage 0: WorkerLost" in end.message
+    work = current_work(STOPPING, running(variants=variants(*runs)))
+    assert (None if work is None else (work.repeat.position, work.stage.index)) == expected
+
+
+def test_the_stages_that_a_stopped_repeat_leaves_out_are_skipped() -> None:
+    found = variants(("seven", 1, [MISSED]), ("seven", 2, [stage(0), stage(1)]))
+    found[0].runs[0].skipped_stages = [1]
+    assert [stage.index for stage in skipped_stages(STOPPING, running(variants=found))] == [1]

@@ -92,6 +92,8 @@ class World:
     """If a list: the world before and after each write is put there."""
     invalid_attempts: dict[tuple[int, int, int], str] = field(default_factory=dict)
     """(position, stage, attempt) -> reason: the master reports that attempt as invalid."""
+    slow: set[tuple[int, int]] = field(default_factory=set)
+    """(position, stage): the requests of that stage take a hundred times as long, 0.1 to 1 s."""
     unsupported: tuple[str, ...] = ()
     refuse_scenario: Refused | None = None
     third_party: bool = False
@@ -308,7 +310,8 @@ class _Pool(_Part):
         master = next(pod for pod in o.injectors.pods if pod.is_master)
         _, order, _ = self.w.stages[master.name][stage, attempt]
         reason = self.w.invalid_attempts.get((position, stage, attempt))
-        return record(o.plan.run if o.plan else "", position, stage, attempt, order, reason)
+        factor = 100 if (position, stage) in self.w.slow else 1
+        return record(o.plan.run if o.plan else "", position, stage, attempt, order, reason, factor)
 
 
 class _Store(_Part):
@@ -341,10 +344,16 @@ class _Store(_Part):
 
 
 def record(
-    run: str, position: int, stage: int, attempt: int, order: Mapping[str, Any], reason: str | None
+    run: str,
+    position: int,
+    stage: int,
+    attempt: int,
+    order: Mapping[str, Any],
+    reason: str | None,
+    factor: int = 1,
 ) -> dict[str, Any]:
-    """A stage record as the master writes it: ten requests of 1 to 10 ms."""
-    micros = [(n + 1) * 1000 for n in range(10)]
+    """A stage record as the master writes it: ten requests of 1 to 10 ms, times `factor`."""
+    micros = [(n + 1) * 1000 * factor for n in range(10)]
     return {
         "format": "loadtest.eqrunner.dev/stage-record/v1",
         "run": run,
@@ -356,7 +365,7 @@ def record(
         "histograms": [
             {
                 "method": "GET", "name": "/page/", "outcome": "success", "count": 10, "sumMicros": sum(micros),
-                "minMicros": 1000, "maxMicros": 10_000, "contentBytes": 10 * 9763,
+                "minMicros": micros[0], "maxMicros": micros[-1], "contentBytes": 10 * 9763,
                 "buckets": [[index_of(value), 1] for value in micros],
             }
         ],

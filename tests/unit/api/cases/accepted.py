@@ -8,8 +8,10 @@ from tests.unit.api.cases.base import (
     axes,
     matrix,
     one_setting,
+    rate,
     runner,
     settings_of_its_own,
+    share,
     stage_of,
     stages,
     transport,
@@ -93,4 +95,16 @@ ACCEPTED = [
             }
         },
     ),
+    Accepted(
+        "objectives of every kind",
+        {
+            "objectives": [
+                {"name": "p99", "latency": {"percentile": "99", "below": "1s"}, "onMiss": "StopVariant"},
+                {"name": "errors", "failureRatio": {"below": "0.1%"}, "onMiss": "Fail"},
+                {"name": "rate", "throughput": {"above": "2400.5/s"}, "stages": [0, 1]},
+            ]
+        },
+    ),
+    *(Accepted(f"a share of {text}", share(text)) for text in ("100%", "99.999999%", "0.000001%", "5%", "0.10%")),
+    *(Accepted(f"a rate of {text}", rate(text)) for text in ("0/s", "1/s", "999999999.999/s")),
 ]

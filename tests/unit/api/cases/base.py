@@ -111,4 +111,20 @@ def settings_of_its_own(settings: dict[str, Any], preset: str | None = None) -> 
     return {"target": {"release": release}, "variants": [{"name": "one", "settings": settings}]}
 
 
+def objective(**of: Any) -> dict[str, Any]:
+    return {"objectives": [{"name": "one", **of}]}
+
+
+def share(text: Any) -> dict[str, Any]:
+    return objective(failureRatio={"below": text})
+
+
+def rate(text: Any) -> dict[str, Any]:
+    return objective(throughput={"above": text})
+
+
+def percentile(text: Any, below: Any = "1s") -> dict[str, Any]:
+    return objective(latency={"percentile": text, "below": below})
+
+
 CHART = {"repo": "https://charts.example.org", "name": "runner", "version": "1.0.0"}
