@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from loadtest_injector.recorder import Failure
-
 
 class Response(NamedTuple):
     """An answer, read to its end; the body is decompressed."""
@@ -15,19 +13,14 @@ class Response(NamedTuple):
     body: bytes
 
 
-class RequestError(Exception):
-    """There was no whole answer; `failure` says of which kind that is."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
 class Client(Protocol):
     """What a user needs of an HTTP client."""
 
-    def send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Response:
-        """Send one request once and read the answer; RequestError where that fails."""
+    def send(self, method: str, path: str, lines: str, body: bytes | None) -> Response:
+        """Send one request once and read the answer, all within the time of a request; HttpError where that fails.
+
+        `lines` are headers of this request, each with its line end; `body` is a form.
+        """
 
     def new_respondent(self) -> None:
         """Forget all cookies; the connection may stay."""

@@ -2,6 +2,9 @@
 
 A request fails where its status, its content, its csrf_token or its redirect is not what the journey expects; it is
 recorded as a failure of that kind, the journey ends there, and the user starts over after a pause.
+
+What is done here is done for every request: what can be prepared is prepared, and nothing is looked for that no later
+request needs.
 """
 
 from __future__ import annotations
@@ -10,30 +13,29 @@ import html
 import random
 import re
 from collections.abc import Callable
-from time import monotonic, monotonic_ns
+from time import monotonic_ns
 from typing import Protocol
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 import gevent
 
-from loadtest_injector.exchange import Client, RequestError, Response
-from loadtest_injector.http.deadline import Deadline
+from loadtest_injector.client import WINDOW_HEADER
+from loadtest_injector.exchange import Client, Response
 from loadtest_injector.http.errors import HttpError
-from loadtest_injector.recorder import NANOS_PER_MICRO, Failure, Mark, Recorder
+from loadtest_injector.recorder import NANOS_PER_MICRO, Failure, Mark, Recorder, Segment
 from loadtest_injector.requests_file import Entry, RouteMismatchError
 from loadtest_injector.scenario import Scenario
 
-WINDOW_HEADER = "X-LoadTest-Window"
 FOUND = 302
 OK = 200
 LEAST_PAUSE_SECONDS = 1
 """After a failure a user waits at least this long, whatever waitTime says: a refusing target is not hammered."""
 
 _NANOS = 1_000_000_000
+_TOKEN_NAME = b'name="csrf_token"'
 _TOKEN_INPUT = re.compile(rb"""<input\b[^>]*\bname=["']csrf_token["'][^>]*>""")
-_VALUE = re.compile(rb"""\bvalue=["']([^"']+)["']""")
-
-Check = Callable[[Response], Failure | None]
+_VALUE = re.compile(rb"""(?<![\w-])value=["']([^"']+)["']""")
+_UNQUOTED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
 
 
 class JourneyError(Exception):
@@ -57,21 +59,19 @@ class Replay:
         recorder: Recorder,
         tokens: Tokens | None,
         *,
-        request_timeout_seconds: float,
         sleep: Callable[[float], None] = gevent.sleep,
     ) -> None:
         self._scenario = scenario
         self._client = client
         self._recorder = recorder
         self._tokens = tokens
-        self._timeout = request_timeout_seconds
-        self._too_slow = f"no whole answer within {request_timeout_seconds:g} s"
-        self._deadline = Deadline(gevent.get_hub())
         self._sleep = sleep
+        self._lines = [f"{WINDOW_HEADER}: {recorder.label(Mark(0, segment, 0))}\r\n" for segment in Segment]
         self._due = monotonic_ns()
         """When the next request is to begin: at the end of the answer before it and of the wait after that."""
         self._page: str | None = None
         self._token: str | None = None
+        self._values: dict[str, str] = {}
 
     def settle_in(self) -> None:
         """Before the first journey: wait a random part of a second where users wait at all.
@@ -92,91 +92,80 @@ class Replay:
     def _walk(self) -> None:
         self._client.new_respondent()
         self._page = self._token = None
+        self._values = {}
         if self._tokens is not None:
-            path = f"/session?token={self._tokens.token()}"
-            launch, _ = self._send("GET", path, "/session", _expect_redirect)
+            launch = self._send(None, "GET", f"/session?token={self._tokens.token()}", "/session")
             self._recorder.launched(launch)
-            self._send("GET", "/questionnaire", "/questionnaire", _expect_redirect)
-        values: dict[str, str] = {}
+            self._send(None, "GET", "/questionnaire", "/questionnaire")
         mark: Mark | None = None
+        waits = self._scenario.wait_max > 0
         for entry in self._scenario.journey.entries:
-            mark = self._step(entry, values)
-            if entry.method == "GET" and (seconds := self._wait_seconds()):
+            if entry.method == "POST":
+                mark = self._send(entry, "POST", entry.path(self._values), entry.name, self._form(entry))
+                continue
+            mark = self._send(entry, "GET", entry.path(self._values), entry.name)
+            if waits and (seconds := self._wait_seconds()):
                 self._wait(seconds)
         if mark is not None:
             self._recorder.submitted(mark)
 
-    def _step(self, entry: Entry, values: dict[str, str]) -> Mark:
-        path = entry.path(values)
-        if entry.is_page:
-            return self._get_page(entry, path)
-
-        def check(response: Response) -> Failure | None:
-            failure = _expect_redirect(response)
-            if failure is None and entry.route is not None:
-                try:
-                    values.update(entry.route.harvest(response.location or ""))
-                except RouteMismatchError as error:
-                    return Failure("assertion", str(error))
-            return failure
-
-        body = self._form(entry) if entry.method == "POST" else None
-        return self._send(entry.method, path, entry.name, check, body)[0]
-
-    def _get_page(self, entry: Entry, path: str) -> Mark:
-        token: str | None = None
-
-        def check(response: Response) -> Failure | None:
-            nonlocal token
-            failure = _expect_page(response)
-            if failure is None:
-                token = csrf_token(response.body)
-                if token is None and entry.wants_token:
-                    return Failure("assertion", "the page has no csrf_token for the POST that follows")
-            return failure
-
-        mark, _ = self._send("GET", path, entry.name, check)
-        self._page, self._token = path, token
-        return mark
-
     def _form(self, entry: Entry) -> bytes:
-        token = urlencode({"csrf_token": self._token}) if self._token is not None else ""
-        return "&".join(filter(None, (token, entry.form))).encode("ascii")
+        token = self._token
+        if token is None:
+            return entry.form.encode("ascii")
+        if not _UNQUOTED(token):
+            token = quote_plus(token)
+        return f"csrf_token={token}{'&' if entry.form else ''}{entry.form}".encode("ascii")
 
-    def _send(
-        self, method: str, path: str, name: str, check: Check, body: bytes | None = None
-    ) -> tuple[Mark, Response]:
-        """Send and record one request; JourneyError where it failed."""
+    def _send(self, entry: Entry | None, method: str, path: str, name: str, body: bytes | None = None) -> Mark:
+        """Send and record one request, of the file or (without entry) of the launch; JourneyError where it failed."""
         recorder = self._recorder
-        response = None
         mark = recorder.begin(self._due)
-        headers = {WINDOW_HEADER: recorder.label(mark)}
+        lines = self._lines[mark[1]]
         if body is not None and self._page is not None:
-            headers["Referer"] = self._scenario.host + self._page
+            lines = f"{lines}Referer: {self._scenario.host}{self._page}\r\n"
+        content_bytes = 0
         try:
-            self._deadline.start(monotonic() + self._timeout, self._too_slow)
-            try:
-                response = self._client.send(method, path, headers, body)
-            finally:
-                self._deadline.stop()
+            response = self._client.send(method, path, lines, body)
             micros = recorder.elapsed_micros(mark)
-            failure = check(response)
+            content_bytes = len(response.body)
+            failure = self._judge(entry, path, response)
         except HttpError as error:
             micros = recorder.elapsed_micros(mark)
             failure = Failure(error.kind, error.message)
-            self._client.drop_connection()
-        except RequestError as error:
-            micros = recorder.elapsed_micros(mark)
-            failure = error.failure
         except BaseException:
             recorder.abandon(mark)
             raise
-        self._due = mark.start + micros * NANOS_PER_MICRO
-        content_bytes = len(response.body) if response is not None else 0
+        self._due = mark[0] + micros * NANOS_PER_MICRO
         recorder.end(mark, method, name, micros, content_bytes=content_bytes, failure=failure)
-        if failure is not None or response is None:
+        if failure is not None:
             raise JourneyError
-        return mark, response
+        return mark
+
+    def _judge(self, entry: Entry | None, path: str, response: Response) -> Failure | None:
+        """What is wrong with an answer. From a right one is kept what later requests need of it."""
+        if entry is not None and entry.is_page:
+            return self._judge_page(entry, path, response)
+        if response.status != FOUND:
+            return Failure("status", f"expected {FOUND}, got {response.status}")
+        if entry is not None and entry.route is not None:
+            try:
+                self._values.update(entry.route.harvest(response.location or ""))
+            except RouteMismatchError as error:
+                return Failure("assertion", str(error))
+        return None
+
+    def _judge_page(self, entry: Entry, path: str, response: Response) -> Failure | None:
+        if response.status != OK:
+            return Failure("status", f"expected {OK}, got {response.status}")
+        if not response.body:
+            return Failure("assertion", "the page has no content")
+        self._page = path
+        if entry.wants_token:
+            self._token = csrf_token(response.body)
+            if self._token is None:
+                return Failure("assertion", "the page has no csrf_token for the POST that follows")
+        return None
 
     def _wait(self, seconds: float) -> None:
         self._due += int(seconds * _NANOS)
@@ -188,23 +177,13 @@ class Replay:
 
 def csrf_token(page: bytes) -> str | None:
     """The value of the hidden input csrf_token of a page."""
+    at = page.find(_TOKEN_NAME)
+    end = page.find(b">", at)
+    if 0 <= at < end:  # as nearly all pages have it; an expression takes several times as long to find it
+        tag = page[page.rfind(b"<", 0, at) : end]
+        value = tag.partition(b' value="')[2].partition(b'"')[0]
+        if value and tag.startswith(b"<input "):
+            return html.unescape(value.decode("utf-8", "replace"))
     found = _TOKEN_INPUT.search(page)
-    value = _VALUE.search(found[0]) if found else None
-    return html.unescape(value[1].decode("utf-8", "replace")) if value else None
-
-
-def _expect_status(response: Response, status: int) -> Failure | None:
-    if response.status == status:
-        return None
-    return Failure("status", f"expected {status}, got {response.status}")
-
-
-def _expect_redirect(response: Response) -> Failure | None:
-    return _expect_status(response, FOUND)
-
-
-def _expect_page(response: Response) -> Failure | None:
-    failure = _expect_status(response, OK)
-    if failure is None and not response.body:
-        return Failure("assertion", "the page has no content")
-    return failure
+    quoted = _VALUE.search(found[0]) if found else None
+    return html.unescape(quoted[1].decode("utf-8", "replace")) if quoted else None

@@ -52,7 +52,6 @@ class Journey(User):
                 self._client,
                 attempt.recorder,
                 context.tokens,
-                request_timeout_seconds=timeout,
             )
 
     def on_start(self) -> None:

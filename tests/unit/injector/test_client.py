@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from cryptography.x509.oid import NameOID
 from gevent.server import StreamServer
 
 from loadtest_injector.client import FastHttpClient, tls_context
-from loadtest_injector.exchange import RequestError
+from loadtest_injector.http.errors import HttpError
 from loadtest_injector.requests_file import Journey
 from loadtest_injector.scenario import Scenario
 
@@ -87,15 +88,15 @@ def client_of() -> Iterator[Callable[..., FastHttpClient]]:
 
 
 def kind_of(client: FastHttpClient, path: str = "/") -> str:
-    with pytest.raises(RequestError) as failed:
-        client.send("GET", path, {}, None)
-    return failed.value.failure.kind
+    with pytest.raises(HttpError) as failed:
+        client.send("GET", path, "", None)
+    return failed.value.kind
 
 
 def test_requests_of_a_user_share_one_connection_and_carry_the_headers(target: Target, client_of: Clients):
     client = client_of(target.url, headers={"X-Run": "7"})
     for _ in range(3):
-        assert client.send("GET", "/a/?b=c", {"X-LoadTest-Window": "w"}, None) == (200, None, b"hi")
+        assert client.send("GET", "/a/?b=c", "X-LoadTest-Window: w\r\n", None) == (200, None, b"hi")
     assert target.connections == 1
     head = target.requests[0].decode().lower()
     assert head.startswith("get /a/?b=c http/1.1\r\n")
@@ -105,13 +106,34 @@ def test_requests_of_a_user_share_one_connection_and_carry_the_headers(target: T
 
 @pytest.mark.parametrize("path", ["/r/a%20b/%7B/?q=%C3%A9&e=&f", "/é/", "/a//b/../c/?x=/y"])
 def test_a_path_is_sent_as_the_requests_file_has_it(target: Target, client_of: Clients, path: str):
-    client_of(target.url).send("GET", path, {}, None)
+    client_of(target.url).send("GET", path, "", None)
     sent = target.requests[0].split(b" ")[1].decode()
     assert sent == path.replace("é", "%C3%A9")
 
 
+def test_headers_of_the_scenario_give_way_to_those_that_the_journey_sets(target: Target, client_of: Clients):
+    client = client_of(
+        target.url, headers={"referer": "r", "X-Loadtest-Window": "w", "content-type": "c", "X-Run": "7"}
+    )
+    client.send("GET", "/", "X-LoadTest-Window: own\r\n", None)
+    client.send("POST", "/", "X-LoadTest-Window: own\r\nReferer: mine\r\n", b"a=b")
+    page, form = (request.decode().lower() for request in target.requests)
+    assert re.findall("\r\n(referer|x-loadtest-window|content-type|x-run): ([^\r]*)", page) == [
+        ("referer", "r"),
+        ("content-type", "c"),
+        ("x-run", "7"),
+        ("x-loadtest-window", "own"),
+    ]
+    assert re.findall("\r\n(referer|x-loadtest-window|content-type|x-run): ([^\r]*)", form) == [
+        ("x-run", "7"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("x-loadtest-window", "own"),
+        ("referer", "mine"),
+    ]
+
+
 def test_a_form_is_sent_as_it_is_with_its_type(target: Target, client_of: Clients):
-    client_of(target.url).send("POST", "/f/", {}, b"a=b&c=%C3%A9")
+    client_of(target.url).send("POST", "/f/", "", b"a=b&c=%C3%A9")
     head, body = target.requests[0].lower().split(b"\r\n\r\n")
     assert body == b"a=b&c=%c3%a9"
     assert b"content-type: application/x-www-form-urlencoded" in head
@@ -125,16 +147,16 @@ def test_redirects_and_error_statuses_are_answers_and_are_not_followed(target: T
         b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
     ]
     client = client_of(target.url)
-    assert client.send("GET", "/", {}, None) == (302, "/next/", b"")
-    assert client.send("GET", "/", {}, None) == (500, None, b"\xff\xfe\xfd")
-    assert client.send("GET", "/", {}, None) == (404, None, b"")
+    assert client.send("GET", "/", "", None) == (302, "/next/", b"")
+    assert client.send("GET", "/", "", None) == (500, None, b"\xff\xfe\xfd")
+    assert client.send("GET", "/", "", None) == (404, None, b"")
     assert len(target.requests) == 3
 
 
 def test_a_compressed_body_is_decompressed(target: Target, client_of: Clients):
     body = gzip.compress(b"page" * 100)
     target.answers = [b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body]
-    assert client_of(target.url).send("GET", "/", {}, None).body == b"page" * 100
+    assert client_of(target.url).send("GET", "/", "", None).body == b"page" * 100
 
 
 @pytest.mark.parametrize(
@@ -155,14 +177,14 @@ def test_a_broken_answer_is_a_failure_of_its_kind_and_the_request_is_sent_once(
     client = client_of(target.url)
     assert kind_of(client) == kind
     assert len(target.requests) == 1
-    assert client.send("GET", "/", {}, None).status == 200
+    assert client.send("GET", "/", "", None).status == 200
 
 
 def test_a_connection_closed_after_an_answer_is_replaced_without_a_failure(target: Target, client_of: Clients):
     target.answers = [OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")]
     client = client_of(target.url)
-    assert client.send("GET", "/", {}, None).status == 200
-    assert client.send("GET", "/", {}, None).status == 200
+    assert client.send("GET", "/", "", None).status == 200
+    assert client.send("GET", "/", "", None).status == 200
     assert (target.connections, len(target.requests)) == (2, 2)
 
 
@@ -170,10 +192,10 @@ def test_a_request_that_is_given_up_leaves_the_client_usable(target: Target, cli
     target.answers = [b"hang"]
     client = client_of(target.url)
     with pytest.raises(gevent.Timeout), gevent.Timeout(0.05):
-        client.send("GET", "/slow/", {}, None)
+        client.send("GET", "/slow/", "", None)
     client.drop_connection()
     with gevent.Timeout(2):
-        assert client.send("GET", "/", {}, None) == (200, None, b"hi")
+        assert client.send("GET", "/", "", None) == (200, None, b"hi")
     assert target.connections == 2
 
 
@@ -215,7 +237,7 @@ def test_a_certificate_is_accepted_by_its_authority_and_refused_by_the_public_on
     scenario = Scenario(Journey(None, None, ()), target.url.replace("http:", "https:"), 0, 0, request_timeout_seconds=1)
     trusting = FastHttpClient(scenario, tls_context(certificate), request_timeout_seconds=1)
     doubting = FastHttpClient(scenario, tls_context(None), request_timeout_seconds=1)
-    assert trusting.send("GET", "/", {}, None) == (200, None, b"hi")
+    assert trusting.send("GET", "/", "", None) == (200, None, b"hi")
     assert kind_of(doubting) == "tls"
     trusting.drop_connection()
     target.server.stop(timeout=0)
@@ -238,9 +260,9 @@ def test_cookies_come_back_until_the_next_respondent(target: Target, client_of: 
     target.answers = [with_cookie(b"session=a; HttpOnly; Path=/")]
     client = client_of(target.url)
     for _ in range(3):
-        client.send("GET", "/", {}, None)
+        client.send("GET", "/", "", None)
     client.new_respondent()
-    client.send("GET", "/", {}, None)
+    client.send("GET", "/", "", None)
     assert cookies_of(target) == [b"session=a"] * 2
     assert target.connections == 1
 
@@ -251,14 +273,14 @@ def test_secure_cookies_go_over_plain_http_only_where_that_is_asked_for(
 ):
     target.answers = [with_cookie(b"session=a; Secure; Path=/")]
     client = client_of(target.url, send_secure_cookies_over_http=allowed)
-    client.send("GET", "/", {}, None)
-    client.send("GET", "/", {}, None)
+    client.send("GET", "/", "", None)
+    client.send("GET", "/", "", None)
     assert cookies_of(target) == cookies
 
 
 def test_users_do_not_share_cookies_or_connections(target: Target, client_of: Clients):
     target.answers = [with_cookie(b"session=a; Path=/")]
     one, other = client_of(target.url), client_of(target.url)
-    one.send("GET", "/", {}, None)
-    other.send("GET", "/", {}, None)
+    one.send("GET", "/", "", None)
+    other.send("GET", "/", "", None)
     assert (cookies_of(target), target.connections) == ([], 2)

@@ -6,10 +6,13 @@ from typing import Any
 
 import gevent
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from loadtest_injector.exchange import RequestError, Response
-from loadtest_injector.recorder import Failure, Identity, Recorder, Schedule
-from loadtest_injector.replay import Replay, csrf_token
+from loadtest_injector.exchange import Response
+from loadtest_injector.http.errors import HttpError
+from loadtest_injector.recorder import Identity, Recorder, Schedule
+from loadtest_injector.replay import _TOKEN_INPUT, _VALUE, Replay, csrf_token
 from loadtest_injector.requests_file import parse
 from loadtest_injector.scenario import Scenario
 
@@ -33,7 +36,8 @@ class FakeClient:
         self.sent: list[tuple[str, str, dict[str, str], bytes | None]] = []
         self.calls: list[str] = []
 
-    def send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Response:
+    def send(self, method: str, path: str, lines: str, body: bytes | None) -> Response:
+        headers = dict(line.split(": ", 1) for line in lines.split("\r\n")[:-1])
         self.sent.append((method, path, headers, body))
         answer = self.wrong.get(f"{method} {path}", None)
         if isinstance(answer, Exception):
@@ -78,7 +82,6 @@ class Walk:
             self.client,
             self.recorder,
             OneToken() if launch else None,
-            request_timeout_seconds=0.05,
             sleep=self.waits.append,
         )
         self.replay.journey()
@@ -201,8 +204,7 @@ def test_without_a_launch_the_file_is_all_there_is():
             "assertion",
             "the redirect goes to another path than redirect_route",
         ),
-        ("GET /p/Q7/", RequestError(Failure("reset", "gone")), "/p/{id}/", "reset", "gone"),
-        ("GET /p/Q7/", "hang", "/p/{id}/", "timeout", "no whole answer within 0.05 s"),
+        ("GET /p/Q7/", HttpError("reset", "gone"), "/p/{id}/", "reset", "gone"),
     ],
 )
 def test_a_failure_is_recorded_and_ends_the_journey_after_a_pause(
@@ -215,13 +217,6 @@ def test_a_failure_is_recorded_and_ends_the_journey_after_a_pause(
     assert f"{method} {walk.client.sent[-1][1]}" == where
     assert walk.part["submissions"] == 0
     assert walk.waits[-1] == pytest.approx(1, abs=0.5)  # though waitTime is 0: the target is not hammered
-
-
-def test_a_request_that_timed_out_leaves_no_connection_behind():
-    walk = Walk(**{"GET /one/": "hang"})
-    assert walk.client.calls == ["new respondent", "drop connection"]
-    cell = walk.part["cells"][-1]
-    assert 50_000 <= cell[5]["maxMicros"] < 2_000_000
 
 
 def test_a_page_without_a_token_is_fine_where_no_post_follows():
@@ -242,7 +237,7 @@ def test_a_user_that_is_stopped_in_a_request_leaves_the_window_drained():
     journey = parse(json.dumps({"requests": REQUESTS}))
     scenario = Scenario(journey, "http://host", 0, 0, request_timeout_seconds=60)
     client = FakeClient(**{"GET /one/": "hang"})
-    user = gevent.spawn(Replay(scenario, client, recorder, None, request_timeout_seconds=9).journey)
+    user = gevent.spawn(Replay(scenario, client, recorder, None).journey)
     gevent.sleep(0.02)
     assert len(client.sent) == 1
     user.kill()
@@ -257,10 +252,30 @@ def test_a_user_that_is_stopped_in_a_request_leaves_the_window_drained():
         (PAGE, "t&1"),
         (b"<input type='hidden' value='v' name='csrf_token'/>", "v"),
         (b'<input name="other" value="x"><input name="csrf_token" value="y">', "y"),
+        (b'<meta name="csrf_token" content="m"><input name="csrf_token" value="y">', "y"),
+        (b'<input data-value="d" name="csrf_token" value="y">', "y"),
+        (b"<input data-value='d' name='csrf_token' value='y'>", "y"),
+        (b'<input\n  name="csrf_token"\n  value="y"\n>', "y"),
+        (b'<input value="t" name="csrf_token"', None),
         (b'<input name="csrf_token">', None),
+        (b'<input name="csrf_token" value="">', None),
         (b"csrf_token", None),
         (b"", None),
     ],
 )
 def test_the_token_is_the_value_of_the_hidden_input(page: Any, token: Any):
     assert csrf_token(page) == token
+
+
+TAGS = ["<input ", "<input", "<meta ", "<", ">", " ", "\n", "'", '"', "csrf_token", "name=", "value=", "x"]
+QUOTED = ['name="csrf_token"', "name='csrf_token'", ' value="v1"', " value='v2'"]
+
+
+@given(st.lists(st.sampled_from(TAGS + QUOTED), max_size=12).map("".join))
+def test_the_fast_way_to_the_token_finds_what_the_expression_finds(text: str):
+    page = text.encode()
+    found = _TOKEN_INPUT.search(page)
+    value = _VALUE.search(found[0]) if found else None
+    slow = value[1].decode() if value else None
+    # Of two such inputs the fast way prefers the one in double quotes.
+    assert csrf_token(page) == slow or page.count(b"csrf_token") > 1

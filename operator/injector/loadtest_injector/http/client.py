@@ -12,7 +12,7 @@ from loadtest_injector.http.cookies import Cookies
 from loadtest_injector.http.errors import PROTOCOL, HttpError
 from loadtest_injector.http.heads import values_of
 from loadtest_injector.http.parser import ResponseParser
-from loadtest_injector.http.request import Heads, Origin, clean_target, split_url
+from loadtest_injector.http.request import Heads, Origin, clean_target, request, split_url
 from loadtest_injector.http.response import ACCEPT_ENCODING, Response, decoded
 from loadtest_injector.http.tls import client_context
 
@@ -103,6 +103,18 @@ class HttpClient:
                 headers = _without(headers, {"authorization", "cookie"})
         raise HttpError(PROTOCOL, f"more than {self._max_redirects} redirects")
 
+    def head_without(self, *names: str) -> str:
+        """The head of requests to the base without these headers: what `exchange` takes, more lines appended."""
+        return self._base.heads.without(*names)
+
+    def exchange(self, method: str, path: str, head: str, body: bytes | None) -> ResponseParser:
+        """As `send` to a path of the base, for those who prepare their heads and read the answer where it was parsed.
+
+        It stands there until the next request, its body decoded.
+        """
+        due = monotonic() + self._limits.request
+        return self._exchange(self._base, method, clean_target(self._prefix + path), head, body, due)
+
     def close(self) -> None:
         """Close the connections that are not in use. The client stays usable."""
         for site in self._sites.values():
@@ -125,18 +137,25 @@ class HttpClient:
     def _send(
         self, method: str, site: _Site, target: str, headers: Mapping[str, str] | None, body: bytes | None, due: float
     ) -> Response:
+        answer = self._exchange(site, method, target, site.heads.head(headers), body, due)
+        return Response(answer.status, answer.head, answer.body, site.url, target)
+
+    def _exchange(
+        self, site: _Site, method: str, target: str, head: str, body: bytes | None, due: float
+    ) -> ResponseParser:
         cookies = self.cookies
         cookie = cookies.line(site.host, target, https=site.https)
-        request = site.heads.request(method, target, headers, cookie, body)
-        answer = self._exchange(site, method, request, due)
-        head, lower = answer.head, answer.lower
+        answer = self._carry(site, method, request(method, target, head, cookie, body), due)
+        lower = answer.lower
         if b"\r\nset-cookie:" in lower:
-            for value in values_of(head, lower, b"set-cookie"):
+            for value in values_of(answer.head, lower, b"set-cookie"):
                 cookies.receive(value, site.host, target, https=site.https)
-        content = decoded(head, lower, answer.body, self._limits.max_body)
-        return Response(answer.status, head, content, site.url, target)
+        if b"\r\ncontent-encoding:" in lower:
+            answer.body = decoded(answer.head, lower, answer.body, self._limits.max_body)
+        return answer
 
-    def _exchange(self, site: _Site, method: str, request: bytes, due: float) -> ResponseParser:
+    def _carry(self, site: _Site, method: str, data: bytes, due: float) -> ResponseParser:
+        """Send a request over an idle connection that still lives, else over a new one."""
         idle = site.idle
         while idle:
             connection = idle.pop()
@@ -144,7 +163,7 @@ class HttpClient:
                 self._drop(site, connection)
                 continue
             try:
-                return self._use(site, connection, method, request, due)
+                return self._use(site, connection, method, data, due)
             except HttpError as error:
                 if error.unsent:
                     continue
@@ -156,11 +175,11 @@ class HttpClient:
         origin = site.origin
         tls = self._context() if site.https else None
         connection.open(origin.host, origin.port, due, tls, site.session)
-        return self._use(site, connection, method, request, due)
+        return self._use(site, connection, method, data, due)
 
-    def _use(self, site: _Site, connection: Connection, method: str, request: bytes, due: float) -> ResponseParser:
+    def _use(self, site: _Site, connection: Connection, method: str, data: bytes, due: float) -> ResponseParser:
         try:
-            return connection.exchange(request, due, head_only=method == "HEAD")
+            return connection.exchange(data, due, head_only=method == "HEAD")
         finally:
             if connection.closed:
                 self._drop(site, connection)

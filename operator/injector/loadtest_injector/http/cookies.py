@@ -7,6 +7,7 @@ list of public suffixes, so a Domain needs a dot inside and no more; SameSite me
 from __future__ import annotations
 
 import calendar
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ MAX_COOKIES = 1_000
 
 MAX_COOKIE_BYTES = 4_096
 """Name and value of a cookie; a longer one is ignored, as browsers do."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
 
 
 @dataclass(slots=True)
@@ -49,6 +52,8 @@ class Cookies:
         self._now = now
         # Where all cookies are of the path / and last, the header depends on host and scheme alone.
         self._lines: dict[tuple[str, bool], str] | None = {}
+        # Headers that would change nothing: most targets send the same session cookie again and again.
+        self._repeated: set[tuple[str, str, bool]] = set()
 
     def __iter__(self) -> Iterator[Cookie]:
         return iter(list(self._cookies.values()))
@@ -59,7 +64,7 @@ class Cookies:
     def clear(self) -> None:
         """Forget all."""
         self._cookies.clear()
-        self._lines = {}
+        self._changed()
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """The value of the cookie of that name that was set last."""
@@ -68,6 +73,8 @@ class Cookies:
     def set(self, cookie: Cookie) -> None:
         """Add a cookie, or replace the one of the same name, domain and path."""
         key = (cookie.domain, cookie.path, cookie.name)
+        if self._cookies.get(key) == cookie:
+            return
         if key not in self._cookies and len(self._cookies) >= MAX_COOKIES:
             del self._cookies[next(iter(self._cookies))]
         self._cookies[key] = cookie
@@ -100,27 +107,37 @@ class Cookies:
 
     def receive(self, header: str, host: str, target: str, *, https: bool) -> None:
         """Take over a Set-Cookie header of an answer from `host` for `target`; one that is not right is ignored."""
-        cookie = _parse(header, host, target, self._now())
+        key = (header, host, https)
+        if key in self._repeated:
+            return
+        cookie = _parse(header, host, self._now())
         if cookie is None or not _prefix_is_kept(cookie, https):
             return
         if cookie.expires is not None and cookie.expires <= self._now():
-            self._cookies.pop((cookie.domain, cookie.path, cookie.name), None)
+            self._cookies.pop((cookie.domain, cookie.path or _default_path(target), cookie.name), None)
             self._changed()
+        elif not cookie.path:
+            cookie.path = _default_path(target)
+            self.set(cookie)
         else:
             self.set(cookie)
+            if cookie.expires is None:
+                self._repeated.add(key)
 
     def _changed(self) -> None:
+        self._repeated.clear()
         plain = all(cookie.path == "/" and cookie.expires is None for cookie in self._cookies.values())
         self._lines = {} if plain else None
 
 
-def _parse(header: str, host: str, target: str, now: float) -> Cookie | None:
+def _parse(header: str, host: str, now: float) -> Cookie | None:
+    """The cookie of a header; its path is empty where the header gives none."""
     pair, *attributes = header.split(";")
     name, equals, value = pair.partition("=")
     name, value = (name.strip(), value.strip()) if equals else ("", pair.strip())
-    if not (name or value) or len(name) + len(value) > MAX_COOKIE_BYTES or not _is_clean(name + value):
+    if not (name or value) or len(name) + len(value) > MAX_COOKIE_BYTES or _CONTROL(name + value):
         return None
-    cookie = Cookie(name, value, host, _default_path(target))
+    cookie = Cookie(name, value, host, "")
     max_age: float | None = None
     for attribute in attributes:
         key, _, raw = attribute.partition("=")
@@ -132,7 +149,7 @@ def _parse(header: str, host: str, target: str, now: float) -> Cookie | None:
                     return None
                 cookie.domain, cookie.host_only = domain, _is_address(host)
             case "path":
-                cookie.path = text if text.startswith("/") else _default_path(target)
+                cookie.path = text if text.startswith("/") else ""
             case "secure":
                 cookie.secure = True
             case "max-age" if text.removeprefix("-").isdecimal():
@@ -154,10 +171,6 @@ def _instant(date: str) -> float | None:
         return calendar.timegm((*parts[:6], 0, 0, 0)) - (parts[9] or 0)
     except (ValueError, OverflowError):
         return None
-
-
-def _is_clean(text: str) -> bool:
-    return all(character >= " " and character != "\x7f" for character in text)
 
 
 def _default_path(target: str) -> str:

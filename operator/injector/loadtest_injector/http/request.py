@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-_CLEAN_TARGET = re.compile(r"[!-~]*").fullmatch  # printable ASCII without the blank
+_CLEAN_TARGET = re.compile(r"[!\"$-~]*").fullmatch  # printable ASCII without the blank and the #
 _CLEAN_VALUE = re.compile(r"[^\r\n\0]*").fullmatch
 _CLEAN_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+").fullmatch
 _TARGET_SAFE = "!#$%&'()*+,/:;=?@[]~\\^`{}|\"<>"
@@ -49,15 +49,17 @@ def split_url(url: str) -> tuple[Origin, str]:
 
 def clean_target(target: str) -> str:
     """The target of a request line: without fragment; what may not stand in one is percent-encoded."""
-    if "#" in target:
-        target = target.partition("#")[0]
     if not _CLEAN_TARGET(target):
-        target = quote(target, safe=_TARGET_SAFE)
+        target = target.partition("#")[0]
+        target = quote(target, safe=_TARGET_SAFE, errors="surrogateescape")
     return target
 
 
 class Heads:
-    """The heads of requests to one origin. `defaults` are headers of every request; a request may replace them."""
+    """The heads of requests to one origin. `defaults` are headers of every request; a request may replace them.
+
+    A head is text: what stands between the target and the cookies, that is the version and header lines.
+    """
 
     def __init__(self, origin: Origin, defaults: Mapping[str, str]) -> None:
         self._defaults = {"Host": origin.netloc}
@@ -65,26 +67,31 @@ class Heads:
             _drop(self._defaults, name)
             self._defaults[name] = value
         self._lower = {name.lower() for name in self._defaults}
-        self._prepared = " HTTP/1.1\r\n" + _lines(self._defaults)
+        self._prepared = self.without()
 
-    def request(
-        self, method: str, target: str, headers: Mapping[str, str] | None, cookie: str, body: bytes | None
-    ) -> bytes:
-        """The whole request. `cookie` is a line or empty. ValueError where a header would break out of its line."""
-        prepared = self._prepared
-        extra = ""
-        if headers:
-            if not self._lower.isdisjoint(map(str.lower, headers)):
-                merged = dict(self._defaults)
-                for name in headers:
-                    _drop(merged, name)
-                prepared = " HTTP/1.1\r\n" + _lines(merged)
-            extra = _lines(headers)
-        if body is None:
-            length = "Content-Length: 0\r\n" if method in _BODY_METHODS else ""
-            return f"{method} {target}{prepared}{extra}{cookie}{length}\r\n".encode("utf-8", "surrogateescape")
-        head = f"{method} {target}{prepared}{extra}{cookie}Content-Length: {len(body)}\r\n\r\n"
-        return head.encode("utf-8", "surrogateescape") + body
+    def without(self, *names: str) -> str:
+        """The head without the headers of these names."""
+        kept = dict(self._defaults)
+        for name in names:
+            _drop(kept, name)
+        return " HTTP/1.1\r\n" + _lines(kept)
+
+    def head(self, headers: Mapping[str, str] | None) -> str:
+        """The head of a request with these headers. ValueError where one would break out of its line."""
+        if not headers:
+            return self._prepared
+        if self._lower.isdisjoint(map(str.lower, headers)):
+            return self._prepared + _lines(headers)
+        return self.without(*headers) + _lines(headers)
+
+
+def request(method: str, target: str, head: str, cookie: str, body: bytes | None) -> bytes:
+    """The bytes of a whole request. `head` is of `Heads`, `cookie` a line or empty."""
+    if body is not None:
+        text = f"{method} {target}{head}{cookie}Content-Length: {len(body)}\r\n\r\n"
+        return text.encode("utf-8", "surrogateescape") + body
+    length = "Content-Length: 0\r\n" if method in _BODY_METHODS else ""
+    return f"{method} {target}{head}{cookie}{length}\r\n".encode("utf-8", "surrogateescape")
 
 
 def _lines(headers: Mapping[str, str]) -> str:

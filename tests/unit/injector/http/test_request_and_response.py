@@ -10,6 +10,7 @@ import pytest
 from loadtest_injector.http.errors import HttpError, kind_of
 from loadtest_injector.http.heads import Headers, tokens_of, values_of
 from loadtest_injector.http.request import Heads, Origin, clean_target, split_url
+from loadtest_injector.http.request import request as request_bytes
 from loadtest_injector.http.response import Response, decoded
 
 
@@ -45,6 +46,7 @@ def test_what_is_no_http_url_is_refused(url: str):
         ("/a b\r\nX: y", "/a%20b%0D%0AX:%20y"),
         ("/é%C3%A9", "/%C3%A9%C3%A9"),
         ("/{a}|[b]", "/{a}|[b]"),
+        ("/\udce9", "/%E9"),
     ],
 )
 def test_a_target_stays_within_its_line(target: str, clean: str):
@@ -53,7 +55,7 @@ def test_a_target_stays_within_its_line(target: str, clean: str):
 
 def request(method: str = "GET", headers: Any = None, cookie: str = "", body: bytes | None = None) -> str:
     heads = Heads(Origin("http", "h", 80), {"User-Agent": "u", "X-All": "1"})
-    return heads.request(method, "/t", headers, cookie, body).decode()
+    return request_bytes(method, "/t", heads.head(headers), cookie, body).decode()
 
 
 def test_requests_are_made_of_prepared_parts():
@@ -69,6 +71,7 @@ def test_a_header_of_a_request_replaces_the_one_of_all_requests_in_any_case():
     sent = request(headers={"user-agent": "mine", "HOST": "other"})
     assert sent == "GET /t HTTP/1.1\r\nX-All: 1\r\nuser-agent: mine\r\nHOST: other\r\n\r\n"
     assert "User-Agent: u" in request()
+    assert Heads(Origin("http", "h", 80), {"A": "1", "B": "2"}).without("a", "X") == " HTTP/1.1\r\nHost: h\r\nB: 2\r\n"
 
 
 @pytest.mark.parametrize("headers", [{"A": "b\r\nC: d"}, {"A": "b\nc"}, {"A\r\nB": "c"}, {"A:": "b"}, {"": "b"}])
