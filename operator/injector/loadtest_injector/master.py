@@ -18,6 +18,7 @@ from locust.runners import MasterRunner
 
 from loadtest_injector import messages
 from loadtest_injector.control import ControlPort, Key, Refused
+from loadtest_injector.measure.sampling import Sampling
 from loadtest_injector.order import StageOrder
 from loadtest_injector.recorder import Identity
 from loadtest_injector.settings import MasterSettings
@@ -81,7 +82,8 @@ class Master:
         if time.monotonic_ns() >= self._deadline:
             raise Refused(HTTPStatus.CONFLICT, "DeadlineExceeded", "the load deadline of the injectors has passed")
         identity = Identity(self._settings.run, self.repeat, *key)
-        stage = Stage(identity, order, self._workers, deadline_nanos=self._deadline)
+        sampling = Sampling(order.measurements, self._settings.secrets)
+        stage = Stage(identity, order, self._workers, deadline_nanos=self._deadline, sampling=sampling)
         self._stages[key] = stage
         self._current = key
         gevent.spawn(self._run, stage)

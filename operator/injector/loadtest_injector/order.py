@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from loadtest_injector.measure.sources import Source, SourceError, parse_sources
+
 MAX_WORKERS = 1_000
 MAX_USERS = 1_000_000
 MAX_SECONDS = 7 * 86_400.0
@@ -23,6 +25,7 @@ _FIELDS = {
     "joinTimeoutSeconds",
     "requestTimeoutSeconds",
     "context",
+    "measurements",
 }
 
 
@@ -46,6 +49,7 @@ class StageOrder:
     warm_up_seconds: float
     join_timeout_seconds: float
     request_timeout_seconds: float
+    measurements: tuple[Source, ...]
     body: dict[str, Any]
     """The order as it was sent; returned in the record and compared to tell a repeated PUT from another one."""
 
@@ -63,6 +67,10 @@ def parse_order(body: object) -> StageOrder:
         raise OrderError("users", f"must be at least one for each of the {len(workers)} expected workers")
     if not isinstance(body.get("context", {}), dict):
         raise OrderError("context", "must be a JSON object")
+    try:
+        measurements = parse_sources(body.get("measurements", []))
+    except SourceError as error:
+        raise OrderError(error.field, error.message) from error
     return StageOrder(
         injectors=_integer(body, "injectors", MAX_USERS),
         users=users,
@@ -72,6 +80,7 @@ def parse_order(body: object) -> StageOrder:
         warm_up_seconds=_number(body, "warmUpSeconds", above=-1, highest=MAX_SECONDS, default=0),
         join_timeout_seconds=_number(body, "joinTimeoutSeconds", above=0, highest=86_400, default=120),
         request_timeout_seconds=_number(body, "requestTimeoutSeconds", above=0, highest=3_600, default=60),
+        measurements=measurements,
         body=body,
     )
 

@@ -52,8 +52,12 @@ def build_record(
     problems: list[Problem],
     notes: list[Problem],
     complete: bool,
+    series: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The record of an attempt that has ended; `complete` says that the window is whole and all parts are in."""
+    """The record of an attempt that has ended; `complete` says that the window is whole and all parts are in.
+
+    `series` are the measurements beside the load, see `measure`.
+    """
     return {
         "format": FORMAT,
         **identity._asdict(),
@@ -93,6 +97,7 @@ def build_record(
         "problems": [problem.to_json() for problem in problems],
         "notes": [note.to_json() for note in notes],
         "complete": complete,
+        "series": series,
     }
 
 

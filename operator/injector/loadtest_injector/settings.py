@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DEFAULT_SCENARIO = "/etc/loadtest/scenario/scenario.json"
+DEFAULT_SECRETS = "/etc/loadtest/secrets"
 _MAX_PORT = 65_535
 _SHA256_HEX_LENGTH = 64
 
@@ -19,7 +20,8 @@ class SettingsError(ValueError):
 class MasterSettings:
     """What the master is told. After load_deadline_seconds of its life all load stops for good.
 
-    It ends by itself results_hold_seconds after its last stage.
+    It ends by itself results_hold_seconds after its last stage. What a measurement's source is asked with lies below
+    secrets, in a folder with the measurement's name.
     """
 
     run: str
@@ -30,6 +32,7 @@ class MasterSettings:
     bind_port: int
     load_deadline_seconds: float
     results_hold_seconds: float
+    secrets: Path
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def master_settings(environ: Mapping[str, str]) -> MasterSettings:
         bind_port=_integer(environ, "LOADTEST_BIND_PORT", 5557, lowest=1, highest=_MAX_PORT),
         load_deadline_seconds=_seconds(environ, "LOADTEST_LOAD_DEADLINE_SECONDS"),
         results_hold_seconds=_seconds(environ, "LOADTEST_RESULTS_HOLD_SECONDS", 86_400),
+        secrets=Path(environ.get("LOADTEST_SECRETS") or DEFAULT_SECRETS),
     )
 
 

@@ -19,6 +19,7 @@ import gevent
 from loadtest_injector import messages, problems
 from loadtest_injector.clock import ClockEstimate
 from loadtest_injector.health import judge
+from loadtest_injector.measure.sampling import Sampling
 from loadtest_injector.order import StageOrder
 from loadtest_injector.problems import Problem
 from loadtest_injector.record import Timing, WorkerFacts, build_record, encode_record
@@ -73,6 +74,7 @@ class Stage:
         *,
         deadline_nanos: int,
         clock: Callable[[], int] = time.monotonic_ns,
+        sampling: Sampling | None = None,
     ) -> None:
         self.identity = identity
         self.order = order
@@ -83,6 +85,7 @@ class Stage:
         self._deadline = deadline_nanos
         self._clock = clock
         self._stopped = False
+        self._sampling = sampling or Sampling(())
         self._workers: dict[str, str] = {}  # names by id, from the end of the joining
         self._tally = Tally({})
         self._facts: dict[str, WorkerFacts] = {}
@@ -236,6 +239,7 @@ class Stage:
             "windowEnd": self._window_at + duration,
         }
         self._crew.send(messages.SCHEDULE, schedule, self._workers)
+        self._sampling.start(self._window_at, self._window_at + duration)
         self._watch_until(now + ahead)
         late = self._names({worker for worker, in_time in self._accepted.items() if in_time})
         if late:
@@ -322,6 +326,7 @@ class Stage:
             problems=self.problems,
             notes=notes,
             complete=whole,
+            series=self._sampling.finish(),
         )
         self.record = encode_record(record)
         if any(problem.reason == problems.STOPPED for problem in self.problems):

@@ -4,10 +4,12 @@ Every percentile is that of RESULTS: the smallest value with at least ceil(pN) v
 of all requests it is about; percentiles are never averaged, but for `oldDefinition`, which says so in its name.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
+from loadtest.api.measured import Measured, RedisFigures
 from loadtest.api.model import StatusModel, Timestamp
 
 Validity = Literal["True", "False", "Unknown"]
@@ -157,6 +159,12 @@ class Figures(StatusModel):
         description="By how much later than intended requests began: what the injectors themselves add, in "
         "microseconds. In closed load, how far users fell behind their pacing.",
     )
+    redis: RedisFigures | None = Field(default=None, description="The Redis server, where one is measured.")
+
+    def measured(self) -> Iterator[Measured]:
+        """The measurements beside the load, unknown ones too."""
+        if self.redis is not None:
+            yield self.redis
 
 
 class StageResult(Figures):
@@ -190,3 +198,15 @@ class StageResult(Figures):
     unknown_objectives: list[str] | None = Field(
         default=None, description="Names of the objectives that this stage has too few requests to judge."
     )
+
+
+def value_of(figures: Figures, measurement: str, field: str) -> int | None:
+    """One figure by the measurement's name and the field's name in the status, such as `connectionsPeak`.
+
+    None where it is unknown, or where there is no such measurement or field.
+    """
+    for one in figures.measured():
+        if one.name == measurement:
+            value = one.to_wire().get(field)
+            return value if isinstance(value, int) else None
+    return None

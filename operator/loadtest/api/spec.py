@@ -19,6 +19,7 @@ from loadtest.api.injector import (
     Toleration,
 )
 from loadtest.api.load import Load, Stage, WaitTime
+from loadtest.api.measurements import AT_MOST_ONE_REDIS, MAX_MEASUREMENTS, Measurement
 from loadtest.api.model import ListMap, Rule, SpecModel, between
 from loadtest.api.objectives import MAX_OBJECTIVES, Objective
 from loadtest.api.target import Chart, Release, Selector, Setting, Target, Tls
@@ -35,6 +36,7 @@ __all__ = [
     "Load",
     "LoadTestSpec",
     "Matrix",
+    "Measurement",
     "Objective",
     "PullSecret",
     "Release",
@@ -212,6 +214,15 @@ class LoadTestSpec(SpecModel):
     objectives: (
         Annotated[tuple[Objective, ...], Field(min_length=1, max_length=MAX_OBJECTIVES), ListMap("name")] | None
     ) = Field(default=None, description="What each stage is asked to reach; the verdict says whether it did.")
+    measurements: (
+        Annotated[
+            tuple[Measurement, ...],
+            Field(max_length=MAX_MEASUREMENTS),
+            ListMap("name"),
+            AT_MOST_ONE_REDIS,
+        ]
+        | None
+    ) = Field(default=None, description="What is measured beside the load, through each stage's window.")
 
 
 def test_defining(spec: LoadTestSpec) -> dict[str, Any]:

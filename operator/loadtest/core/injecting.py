@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from loadtest.api.conditions import Reason
-from loadtest.core import actions, helm, rollout
+from loadtest.core import actions, helm, measuring, rollout
 from loadtest.core.decision import Decision, Ending, Started
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import InjectorPod, Observed, StageProgress
@@ -197,6 +197,7 @@ class _Stage:
         requests, tls = self.plan.spec.scenario.requests, self.plan.spec.target.tls
         missing = [f"Secret {requests.launch.keys_secret.name}"] if requests and requests.launch else []
         missing += [f"ConfigMap {tls.ca_config_map.name}"] if tls else []
+        missing += measuring.required_secrets(self.plan.spec)
         where = f" in namespace {self.o.resource.namespace}"
         return f"; does {' and '.join(missing)} exist{where}?" if missing else ""
 

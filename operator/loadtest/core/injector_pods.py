@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from loadtest.api import names
+from loadtest.core import measuring
 from loadtest.core.expand import RunPlan
 from loadtest.core.manifests import (
     CA_DIR,
@@ -45,6 +46,11 @@ def master_pod(
     pod = _injector_pod(resource, plan, position, generation, -1, env, MASTER_RESOURCES, image, pull_policy)
     container = pod["spec"]["containers"][0]
     container["args"] = ["master"]
+    if (secrets := measuring.secrets_volume(plan.spec)) is not None:
+        pod["spec"]["volumes"].append(secrets)
+        container["volumeMounts"].append(
+            {"name": secrets["name"], "mountPath": measuring.SECRETS_DIR, "readOnly": True}
+        )
     container["ports"] = [
         {"name": "control", "containerPort": CONTROL_PORT},
         {"name": "locust", "containerPort": LOCUST_PORT},

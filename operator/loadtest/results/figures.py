@@ -18,7 +18,9 @@ from loadtest.api.figures import (
     StageResult,
     WarmUp,
 )
+from loadtest.results import measured
 from loadtest.results.record import Endpoint, Record
+from loadtest.results.rounding import rounded
 from loadtest.results.sampling import interval_ranks
 from loadtest_injector.histogram import Histogram
 
@@ -79,20 +81,15 @@ def _short(histogram: Histogram) -> ShortLatency | None:
     return ShortLatency(p50=full.p50, p99=full.p99, max=full.max) if full else None
 
 
-def rounded(value: Fraction) -> int:
-    """The nearest whole number, halves up (Python's round takes halves to even)."""
-    return int(value + Fraction(1, 2))
-
-
 def stage_result(record: Record) -> StageResult:
     """The entry of a stage in the status."""
     figures = _of([record])
-    problem = record.problems[0] if record.problems else None
-    valid = record.complete and problem is None
-    measured = figures.model_dump() if record.duration_micros else {}
     notes = [f"{note.reason}: {note.message}"[:MAX_NOTE] for note in record.notes[:MAX_NOTES]]
+    problem = record.problems[0] if record.problems else measured.missing(record.series)
+    valid = record.complete and problem is None
+    whole = figures.model_dump() if record.duration_micros else {}
     return StageResult(
-        **measured,
+        **whole,
         index=record.stage,
         injectors=record.injectors,
         users=record.users,
@@ -126,6 +123,8 @@ def _of(records: Sequence[Record]) -> Figures:
         kinds,
     )
     figures.injector_delay_micros = _short(_merged(record.delays for record in records))
+    series = [one for record in records for one in record.series]
+    figures.redis = measured.redis_figures([one for one in series if one.kind == "redis"])
     return figures
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadtest.api.measurements import KINDS
 from loadtest_injector.histogram import Histogram
 
 FORMAT = "loadtest.eqrunner.dev/stage-result/v1"
@@ -41,6 +42,26 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Series:
+    """The points of one measurement through the window, each with its time after the window's start.
+
+    `columns` are the values by field, all of one length, in the order of time; `at_micros` is one of them.
+    """
+
+    name: str
+    kind: str
+    required: bool
+    expected: int
+    columns: Mapping[str, tuple[int, ...]]
+    problems: tuple[Problem, ...]
+
+    @property
+    def count(self) -> int:
+        """How many points were taken."""
+        return len(self.columns["atMicros"])
+
+
+@dataclass(frozen=True)
 class Record:
     """One attempt. `endpoints` hold the window, `warm_up` the warm-up, apart.
 
@@ -65,6 +86,7 @@ class Record:
     notes: tuple[Problem, ...] = ()
     delays: Histogram | None = None
     """By how much later than intended each request of the window began; None where that was not recorded."""
+    series: tuple[Series, ...] = ()
 
 
 def envelope(record: Mapping[str, Any], problems: Sequence[Problem], pods: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,6 +128,7 @@ def parse(stored: Mapping[str, Any]) -> Record:
             problems=tuple(Problem(entry["reason"], entry["message"]) for entry in problems),
             notes=tuple(Problem(entry["reason"], entry["message"]) for entry in record.get("notes") or ()),
             delays=Histogram.from_json(record["delays"]) if record.get("delays") else None,
+            series=tuple(_series(record, entry) for entry in record["order"].get("measurements") or ()),
         )
     except BadRecord:
         raise
@@ -132,4 +155,21 @@ def _endpoint(entry: Mapping[str, Any]) -> Endpoint:
         success=entry["outcome"] == "success",
         content_bytes=entry.get("contentBytes", 0),
         histogram=Histogram.from_json(entry),
+    )
+
+
+def _series(record: Mapping[str, Any], order: Mapping[str, Any]) -> Series:
+    """The series of an ordered measurement; without points where the attempt ended before any was taken."""
+    found = next((entry for entry in record.get("series") or () if entry["name"] == order["name"]), None)
+    kind = next(kind for kind in KINDS if kind in order)
+    entry = found or {"fields": ["atMicros"], "expected": 0, "points": [], "problems": []}
+    columns = zip(*entry["points"], strict=True) if entry["points"] else ((),) * len(entry["fields"])
+    commonest = sorted(entry["problems"], key=lambda problem: -problem["count"])
+    return Series(
+        name=order["name"],
+        kind=kind,
+        required=bool(order.get("required")),
+        expected=entry["expected"],
+        columns=dict(zip(entry["fields"], map(tuple, columns), strict=True)),
+        problems=tuple(Problem(problem["reason"], problem["message"]) for problem in commonest),
     )

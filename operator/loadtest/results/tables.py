@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loadtest.api.figures import Figures, MethodFigures, StageResult
+from loadtest.api.measured import Measured, RedisFigures
 from loadtest.api.status import LoadTestStatus, VariantResult
 
 DASH = "-"
@@ -125,6 +126,7 @@ def report(name: str, status: LoadTestStatus) -> str:
             markdown_table(["Variant", *OLD], ([name, *old_cells(figures)] for name, figures in pooled)),
             "",
         ]
+    parts += _beside(variants)
     parts += _ratios(variants)
     return "\n".join(parts).rstrip() + "\n"
 
@@ -163,6 +165,53 @@ def _kinds(variants: Sequence[VariantResult]) -> list[str]:
     ]
     table = markdown_table(["Variant", "Repeat", "Stage", *kinds], rows)
     return ["## Failures by kind", "", "Stages that had failures; messages are in the records.", "", table, ""]
+
+
+REDIS = ["Connections (peak)", "Connections (mean)", "CPU", "Commands/s", "Evicted keys", "Memory (peak)"]
+
+
+def redis_cells(redis: RedisFigures | None) -> list[str]:
+    """The cells under `REDIS`. CPU is in percent of one core, memory in MiB."""
+    if redis is None:
+        return [DASH] * len(REDIS)
+    cpu, memory = redis.cpu_microcores, redis.memory_bytes_peak
+    return [
+        count(redis.connections_peak),
+        count(redis.connections_mean),
+        DASH if cpu is None else f"{cpu / 10_000:.2f} %",
+        count(redis.ops_per_second),
+        count(redis.evicted_keys),
+        DASH if memory is None else f"{memory / 2**20:,.1f} MiB",
+    ]
+
+
+def _beside(variants: Sequence[VariantResult]) -> list[str]:
+    """What was measured beside the load; nothing where nothing was."""
+    rows = [(label, figures.redis) for label, figures in _each(variants) if figures.redis is not None]
+    if not rows:
+        return []
+    table = markdown_table(["Variant", "Stage", *REDIS], ([*label, *redis_cells(redis)] for label, redis in rows))
+    lines = ["## Redis", "", "CPU of one core, from the server's own counters over the window.", "", table, ""]
+    return lines + _unknown(rows)
+
+
+def _each(variants: Sequence[VariantResult]) -> Iterator[tuple[tuple[str, str], Figures]]:
+    for variant in variants:
+        for run in variant.runs:
+            for stage in run.stages:
+                repeat = f" (repeat {run.repeat})" if len(variant.runs) > 1 else ""
+                yield (variant.name, f"{stage.index}{repeat}"), stage
+        if variant.pooled is not None:
+            yield (variant.name, "all"), variant.pooled
+
+
+def _unknown(rows: Sequence[tuple[tuple[str, str], Measured]]) -> list[str]:
+    """Why figures are missing."""
+    return [
+        f"Unknown, {' '.join(label)}: {one.unknown_reason}: {one.unknown_message}"
+        for label, one in rows
+        if one.unknown_reason
+    ]
 
 
 def _ratios(variants: Sequence[VariantResult]) -> list[str]:

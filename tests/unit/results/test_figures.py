@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtest.api.figures import Figures, Latency, OldDefinition
-from loadtest.results.figures import PERCENTILES, pooled, rounded, stage_result
+from loadtest.results.figures import PERCENTILES, pooled, stage_result
 from loadtest.results.record import Problem
+from loadtest.results.rounding import rounded
 from tests.unit.results.records import endpoint, exact, histogram, record, weighted
 
 MANY = 100_000

@@ -7,6 +7,7 @@ from tests.unit.api.cases.base import (
     Accepted,
     axes,
     matrix,
+    measurement,
     one_setting,
     rate,
     runner,
@@ -107,4 +108,14 @@ ACCEPTED = [
     ),
     *(Accepted(f"a share of {text}", share(text)) for text in ("100%", "99.999999%", "0.000001%", "5%", "0.10%")),
     *(Accepted(f"a rate of {text}", rate(text)) for text in ("0/s", "1/s", "999999999.999/s")),
+    Accepted("a Redis", measurement()),
+    Accepted(
+        "a Redis with all that it can have",
+        measurement(
+            address="[fd00::3]:6378",
+            username="watcher",
+            passwordSecret={"name": "redis", "key": "auth"},
+            tls={"caConfigMap": {"name": "ca", "key": "ca.pem"}},
+        ),
+    ),
 ]

@@ -1,6 +1,13 @@
 """All cases."""
 
-from tests.unit.api.cases import refused_load, refused_objectives, refused_rest, refused_target, refused_variants
+from tests.unit.api.cases import (
+    refused_load,
+    refused_measurements,
+    refused_objectives,
+    refused_rest,
+    refused_target,
+    refused_variants,
+)
 from tests.unit.api.cases.accepted import ACCEPTED
 
 __all__ = ["ACCEPTED", "REFUSED"]
@@ -11,4 +18,5 @@ REFUSED = [
     *refused_target.REFUSED,
     *refused_variants.REFUSED,
     *refused_objectives.REFUSED,
+    *refused_measurements.REFUSED,
 ]

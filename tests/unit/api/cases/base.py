@@ -128,3 +128,8 @@ def percentile(text: Any, below: Any = "1s") -> dict[str, Any]:
 
 
 CHART = {"repo": "https://charts.example.org", "name": "runner", "version": "1.0.0"}
+
+
+def measurement(**redis: Any) -> dict[str, Any]:
+    """A spec with one measurement, of a Redis."""
+    return {"measurements": [{"name": "redis", "redis": {"address": "redis.runner.svc:6379"} | redis}]}
