@@ -79,7 +79,7 @@ def test_every_figure_is_recomputed_from_the_stored_records(run: Finished, stand
         env=stand.environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "4 stage records recomputed, 0 differences." in done.stdout
+    assert "4 stage records recomputed, 0 differences." in done.stderr
     assert "| two-threads" in done.stdout
 
 

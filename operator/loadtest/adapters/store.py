@@ -7,7 +7,7 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadtest.adapters.kube import Kube, Rejected
@@ -24,6 +24,7 @@ PART_BYTES = 900_000
 
 PLAN_KEY = "plan.json"
 RECORD_KEY = "record.json.gz"
+PARTS_ANNOTATION = "loadtest.eqrunner.dev/parts"
 ROLE_PLAN = "plan"
 ROLE_SCENARIO = "scenario"
 ROLE_RESULT = "result"
@@ -39,6 +40,16 @@ def decode(data: bytes) -> dict[str, Any]:
     """The record of stored bytes."""
     record: dict[str, Any] = json.loads(gzip.decompress(data))
     return record
+
+
+def parts_of(first: Mapping[str, Any]) -> int:
+    """How many ConfigMaps hold the record of which this is the first."""
+    return int(first["metadata"]["annotations"][PARTS_ANNOTATION])
+
+
+def joined(parts: Sequence[Mapping[str, Any]]) -> bytes:
+    """The stored bytes of the record that these ConfigMaps hold, given in order."""
+    return b"".join(base64.b64decode(part["binaryData"][RECORD_KEY]) for part in parts)
 
 
 class KubeStore:
@@ -106,7 +117,7 @@ class KubeStore:
         for number, part in enumerate(parts):
             body = manifests.config_map(resource, run, f"{name}-p{number}", {}, ROLE_RESULT)
             body["binaryData"] = {RECORD_KEY: base64.b64encode(part).decode()}
-            body["metadata"]["annotations"]["loadtest.eqrunner.dev/parts"] = str(len(parts))
+            body["metadata"]["annotations"][PARTS_ANNOTATION] = str(len(parts))
             if not await self._kube.create("configmaps", resource.namespace, body):
                 await self._kube.delete("configmaps", resource.namespace, f"{name}-p{number}")
                 await self._kube.create("configmaps", resource.namespace, body)
@@ -114,15 +125,21 @@ class KubeStore:
 
     async def get(self, namespace: str, name: str) -> tuple[dict[str, Any], Stored] | None:
         """A stored record and where it is; None unless all parts are there."""
+        parts = await self.parts(namespace, name)
+        if parts is None:
+            return None
+        data = joined(parts)
+        return decode(data), Stored(name=name, parts=len(parts), sha256=hashlib.sha256(data).hexdigest())
+
+    async def parts(self, namespace: str, name: str) -> list[dict[str, Any]] | None:
+        """The ConfigMaps of a stored record, in order; None unless all are there."""
         first = await self._kube.get("configmaps", namespace, f"{name}-p0")
         if first is None:
             return None
-        count = int(first["metadata"]["annotations"]["loadtest.eqrunner.dev/parts"])
+        count = parts_of(first)
         rest = await asyncio.gather(*(self._kube.get("configmaps", namespace, f"{name}-p{n}") for n in range(1, count)))
-        if any(part is None for part in rest):
-            return None
-        data = b"".join(base64.b64decode(part["binaryData"][RECORD_KEY]) for part in (first, *rest) if part)
-        return decode(data), Stored(name=name, parts=count, sha256=hashlib.sha256(data).hexdigest())
+        found = [part for part in (first, *rest) if part is not None]
+        return found if len(found) == count else None
 
     async def forget(self, resource: Resource, keep_run: str | None) -> None:
         """Delete what other runs of this LoadTest stored."""

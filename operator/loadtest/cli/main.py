@@ -99,13 +99,38 @@ def wait(name: str, namespace: str | None, context: str | None, timeout: str, st
 @namespace_option
 @context_option
 @click.option(
+    "-o", "--output", type=click.Choice(["md", "html", "csv", "json"]), default="md", show_default=True, help="Format."
+)
+@click.option("-f", "--file", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to the screen.")
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also keep the LoadTest, its records and the report in this folder.",
+)
+@click.option(
     "--verify", is_flag=True, help="Recompute every figure from the stored records, and fail where one differs."
 )
-def report(name: str, namespace: str | None, context: str | None, verify: bool) -> None:
-    """Print the result of a LoadTest as Markdown tables."""
+def report(
+    name: str,
+    namespace: str | None,
+    context: str | None,
+    output: str,
+    file: Path | None,
+    save: Path | None,
+    *,
+    verify: bool,
+) -> None:
+    """Write the report of a LoadTest, or of a result that was saved.
+
+    \b
+    NAME is a LoadTest of the cluster, a folder that --save or `run --local` made, or a file with the YAML or JSON
+    of `kubectl get loadtest`.
+    -o html  one page with charts that needs no network      -o csv   every stage's figures, one row each
+    -o md    the tables                                      -o json  the LoadTest with its status
+    """  # noqa: D301 - click reads the character itself: lines after it are not filled
     from loadtest.cli.report import report as run_report
 
-    sys.exit(run_report(name, namespace, context, verify=verify))
+    sys.exit(run_report(name, namespace, context, output, file, save, verify=verify))
 
 
 @cli.command()

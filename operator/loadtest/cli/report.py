@@ -1,75 +1,89 @@
-"""`loadtest report`: the result as Markdown, and the proof that it follows from the stored records."""
+"""`loadtest report`: a result as Markdown, HTML, CSV or JSON, and the proof that it follows from the stored records."""
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
 import click
 
-from loadtest.adapters.kube import Kube
-from loadtest.adapters.store import KubeStore
-from loadtest.api.figures import Figures, StageResult
-from loadtest.api.status import LoadTestStatus
-from loadtest.cli.cluster import default_namespace, get_loadtest, with_cluster
-from loadtest.results import figures, tables
-from loadtest.results.record import Record, parse
+from loadtest.cli.sources import Source, keep, load
+from loadtest.report import build, flat, markdown
+from loadtest.report.verify import differences
 
 DIFFERS = 1
 
-
-def report(name: str, namespace: str | None, context: str | None, *, verify: bool) -> int:
-    """Print the tables; with `verify`, 1 where a figure of the status does not follow from the stored records."""
-
-    async def work(kube: Kube) -> int:
-        where = namespace or default_namespace(context)
-        body = await get_loadtest(kube, where, name)
-        status = LoadTestStatus.model_validate(body.get("status") or {})
-        click.echo(tables.report(name, status), nl=False)
-        if ((body.get("spec") or {}).get("target") or {}).get("sendSecureCookiesOverHttp"):
-            click.echo("\nSecure cookies were sent over plain http (spec.target.sendSecureCookiesOverHttp).")
-        if not verify:
-            return 0
-        problems, checked = await differences(KubeStore(kube), where, status)
-        for problem in problems:
-            click.echo(problem, err=True)
-        click.echo(f"\n{checked} stage records recomputed, {len(problems)} differences.")
-        return DIFFERS if problems else 0
-
-    return with_cluster(context, work)
+FILES = {"html": "report.html", "md": "report.md", "csv": "stages.csv"}
+"""Format -> file of a saved folder. What JSON has is in loadtest.yaml there."""
 
 
-async def differences(store: KubeStore, namespace: str, status: LoadTestStatus) -> tuple[list[str], int]:
-    """Where the status differs from what its records give, and how many records were read."""
-    problems: list[str] = []
-    checked = 0
-    for variant in status.variants or ():
-        valid: list[Record] = []
-        for run in variant.runs:
-            for stage in run.stages:
-                if stage.result_ref is None:
-                    continue
-                where = f"{variant.name}, repeat {run.repeat}, stage {stage.index}"
-                found = await store.get(namespace, stage.result_ref.name)
-                if found is None:
-                    problems.append(f"{where}: record {stage.result_ref.name} is missing")
-                    continue
-                checked += 1
-                record = parse(found[0])
-                if found[1].sha256 != stage.result_ref.sha256:
-                    problems.append(f"{where}: the stored record has another hash than the status says")
-                problems += _compare(where, stage, figures.stage_result(record))
-                if stage.valid == "True":
-                    valid.append(record)
-        again = figures.pooled(valid)
-        if variant.pooled is not None and again != variant.pooled:
-            problems += _compare(f"{variant.name}, pooled", variant.pooled, again or Figures())
-    return problems, checked
+def report(
+    name: str,
+    namespace: str | None,
+    context: str | None,
+    form: str,
+    file: Path | None,
+    folder: Path | None,
+    *,
+    verify: bool,
+) -> int:
+    """Write the report of a LoadTest, or of a stored result, as `form` (md, html, csv, json).
+
+    With `folder`, keep all there is of it. With `verify`, 1 where a figure of the status does not follow from the
+    stored records.
+    """
+    source = load(name, namespace, context)
+    if folder is not None:
+        save_all(source, folder)
+    text = written(source, form)
+    if file is None:
+        click.echo(text, nl=False)
+    else:
+        save(file, text)
+        click.echo(f"written: {file}", err=True)
+    return verified(source) if verify else 0
 
 
-def _compare(where: str, shown: Figures | StageResult, again: Figures | StageResult) -> list[str]:
-    """The fields that differ. What the operator adds to a record's figures is left out."""
-    added = {"result_ref", "finished_at", "invalid_attempts", "missed_objectives", "unknown_objectives"}
-    left, right = shown.model_dump(exclude=added), again.model_dump(exclude=added)
-    return [
-        f"{where}: {field} is {left[field]}, recomputed {right.get(field)}"
-        for field in left
-        if left[field] != right.get(field)
-    ]
+def written(source: Source, form: str) -> str:
+    """The report as text of one format."""
+    if form == "json":
+        return json.dumps(source.body, indent=2) + "\n"
+    if form == "csv":
+        return flat.text(source.result)
+    document = build.document(source.result)
+    if form == "md":
+        return markdown.text(document)
+    from loadtest.report import html
+
+    made = f"Made by loadtest {version('loadtest-operator')} at {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    return html.text(document, made)
+
+
+def save(file: Path, text: str) -> None:
+    """Write a file; a plain sentence where that does not go."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror}") from error
+
+
+def save_all(source: Source, folder: Path) -> None:
+    """LoadTest, records, and the report in every format, in one folder."""
+    try:
+        keep(source, folder)
+    except OSError as error:
+        raise click.ClickException(f"{folder} cannot be written: {error.strerror}") from error
+    for form, file in FILES.items():
+        save(folder / file, written(source, form))
+    click.echo(f"saved: {folder}", err=True)
+
+
+def verified(source: Source) -> int:
+    """Tell where the status differs from its records; 1 where it does."""
+    problems, checked = differences(source.result, source.hashes)
+    for problem in problems:
+        click.echo(problem, err=True)
+    click.echo(f"{checked} stage records recomputed, {len(problems)} differences.", err=True)
+    return DIFFERS if problems else 0

@@ -176,6 +176,15 @@ def _matrix_name(chosen: Mapping[str, str]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:40].rstrip("-")
 
 
+def words_of(spec: LoadTestSpec) -> dict[str, dict[str, str]]:
+    """What each variant sets, in the spec's own words: variant -> setting -> word.
+
+    Raises:
+        InvalidSpec: where the matrix cannot be expanded.
+    """
+    return {variant.name: _words(variant) for variant in _variants(spec)}
+
+
 def _words(variant: Variant) -> dict[str, str]:
     """Setting name -> word, from `runner` and `settings` of one variant."""
     runner = variant.runner.model_dump(by_alias=True, exclude_none=True) if variant.runner else {}

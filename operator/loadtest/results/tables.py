@@ -11,21 +11,20 @@ from loadtest.api.status import LoadTestStatus, VariantResult
 DASH = "-"
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table whose columns line up as plain text too; all but the first are right-aligned."""
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, prose: bool = False) -> str:
+    """A Markdown table whose columns line up as plain text too; all but the first are right-aligned, unless `prose`."""
     body = [list(row) for row in rows]
     widths = [max(3, *(len(cells[column]) for cells in [list(header), *body])) for column in range(len(header))]
 
     def text(cells: Sequence[str]) -> str:
         padded = [
-            cell.ljust(width) if n == 0 else cell.rjust(width)
+            cell.ljust(width) if n == 0 or prose else cell.rjust(width)
             for n, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ]
         return "| " + " | ".join(padded) + " |"
 
-    rule = (
-        "| " + " | ".join("-" * width if n == 0 else "-" * (width - 1) + ":" for n, width in enumerate(widths)) + " |"
-    )
+    rules = ("-" * width if n == 0 or prose else "-" * (width - 1) + ":" for n, width in enumerate(widths))
+    rule = "| " + " | ".join(rules) + " |"
     return "\n".join([text(header), rule, *(text(row) for row in body)])
 
 

@@ -1,0 +1,68 @@
+"""What is reported on: a LoadTest's spec and status, and the stored records of its stages, as far as they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadtest.api.figures import StageResult
+from loadtest.api.spec import LoadTestSpec
+from loadtest.api.status import LoadTestStatus, RunResult, VariantResult
+
+
+@dataclass(frozen=True)
+class Result:
+    """One LoadTest with its results.
+
+    Attributes:
+        spec: None where it is one that this version cannot read.
+        records: stored records by the name in `resultRef`; without them a report has no curves over time.
+    """
+
+    name: str
+    namespace: str
+    spec: LoadTestSpec | None
+    status: LoadTestStatus
+    records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def variants(self) -> list[VariantResult]:
+        """What was measured, in the order of the variants."""
+        return self.status.variants or []
+
+    @property
+    def baseline(self) -> str | None:
+        """Name of the variant that the others are compared with."""
+        if self.spec is not None and self.spec.baseline:
+            return self.spec.baseline
+        return self.variants[0].name if self.variants else None
+
+    def record(self, stage: StageResult) -> Mapping[str, Any] | None:
+        """The stored record of a stage, if it is there."""
+        return self.records.get(stage.result_ref.name) if stage.result_ref else None
+
+    def stages(self) -> Iterator[tuple[VariantResult, RunResult, StageResult]]:
+        """Every stage of every repeat."""
+        for variant in self.variants:
+            for run in variant.runs:
+                for stage in run.stages:
+                    yield variant, run, stage
+
+
+def result_of(body: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]] | None = None) -> Result:
+    """The result in a LoadTest's JSON. ValueError where its status is none that this version can read."""
+    meta = body.get("metadata") or {}
+    try:
+        spec = LoadTestSpec.model_validate(body.get("spec") or {})
+    except ValidationError:
+        spec = None
+    return Result(
+        name=str(meta.get("name") or "loadtest"),
+        namespace=str(meta.get("namespace") or "default"),
+        spec=spec,
+        status=LoadTestStatus.model_validate(body.get("status") or {}),
+        records=records or {},
+    )

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadtest.report import build, markdown, tables
+from loadtest.report.document import Document, Section, Table
+from loadtest.report.result import Result
+from loadtest.report.settings import naming
+from loadtest.results.tables import count, millis
+from tests.unit.report import samples
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return samples.result()
+
+
+@pytest.fixture(scope="module")
+def document(result: Result) -> Document:
+    return build.document(result)
+
+
+def section(document: Document, title: str) -> Section:
+    return next(each for each in document.walk() if each.title == title)
+
+
+def only(document: Document, title: str) -> Table:
+    (found,) = section(document, title).tables
+    return found
+
+
+def test_the_profile_has_the_options_of_past_reports(document: Document) -> None:
+    table = only(document, "Benchmark profile")
+    rows = dict(table.rows)
+    assert table.header == ("Option", "Value")
+    assert rows["Requests file"] == "census_household_gb_eng.json"
+    assert rows["Run time"] == "35s x 3"
+    assert rows["Clients (per load injector)"] == "200"
+    assert rows["Hatch rate (per load injector)"] == "200"
+    assert (rows["User wait time minimum"], rows["User wait time maximum"]) == ("1s", "2s")
+    assert rows["Number of workers"] == "7"
+    assert rows["Number of threads"] == "2, 3, 7 (baseline)"
+    assert rows["Questionnaire Runner min/max pods"] == "50"
+
+
+HEADERS = {
+    "Results": [
+        ("Number of threads", "50th", "90th", "95th", "99th", "99.9th", "Total Requests"),
+        ("Variant", "Request Count", "Failure Count", "Median Response Time", "Average Response Time",
+         "Min Response Time", "Max Response Time", "Average Content Size", "Requests/s"),
+        ("Variant", "50%", "66%", "75%", "80%", "90%", "95%", "98%", "99%", "99.90%", "99.99%", "100%"),
+        ("Metric", "2 threads", "3 threads", "7 threads"),
+    ],
+    "99th percentile timings per load stage": [("Number of injectors", "2 threads", "3 threads", "7 threads")],
+    "2 threads breakdown": [
+        ("Load injector instances", "50th", "90th", "95th", "99th", "99.9th", "GETs 99th", "POSTs 99th",
+         "Total Requests"),
+    ],
+    "2 threads breakdown, old definition": [
+        ("Load injector instances", "50th", "90th", "95th", "99th", "99.9th", "GETs Average", "POSTs Average",
+         "Total Requests"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", HEADERS)
+def test_tables_have_the_columns_of_past_reports(document: Document, title: str) -> None:
+    assert [table.header for table in section(document, title).tables] == HEADERS[title]
+
+
+def test_the_cells_are_the_figures_of_the_status(result: Result, document: Document) -> None:
+    for number, (variant, threads) in enumerate(zip(result.variants, ("2", "3", "7"), strict=True)):
+        assert variant.pooled is not None
+        exact, old = variant.pooled.latency_micros, variant.pooled.old_definition
+        assert exact is not None
+        assert old is not None
+        times = [millis(getattr(exact, field)) for field in ("p50", "p90", "p95", "p99", "p999")]
+        row = section(document, "Results").tables[0].rows[number]
+        assert row == (threads, *times, count(variant.pooled.requests))
+        for stage, cells in zip(
+            variant.runs[0].stages, only(document, f"{threads} threads breakdown, old definition").rows, strict=True
+        ):
+            assert stage.old_definition is not None
+            assert cells[4] == millis(stage.old_definition.p99_micros)
+            assert cells[6:8] == (
+                millis(stage.old_definition.gets_p99_micros),
+                millis(stage.old_definition.posts_p99_micros),
+            )
+        for stage, cells in zip(
+            variant.runs[0].stages, only(document, "99th percentile timings per load stage").rows, strict=True
+        ):
+            assert stage.latency_micros is not None
+            assert (cells[0], cells[1 + number]) == (str(stage.injectors), millis(stage.latency_micros.p99))
+
+
+def test_repeats_of_a_stage_are_pooled_from_their_records_and_never_averaged() -> None:
+    result = samples.result(samples.spec(repeats=2))
+    variant = result.variants[0]
+    (together,) = tables.stage_figures(result, variant, 0)
+    apart = tables.stage_figures(Result("x", "y", result.spec, result.status, {}), variant, 0)
+    assert len(apart) == 2
+    assert together.requests == sum(each.requests or 0 for each in apart)
+    without = tables.per_stage(Result("x", "y", result.spec, result.status, {}), naming(result), tables.EXACT)
+    assert without.rows[0][1] == " / ".join(millis(each.latency_micros.p99) for each in apart if each.latency_micros)
+
+
+def test_variants_that_differ_in_more_than_one_setting_keep_their_names() -> None:
+    mixed = samples.spec(
+        variants=[
+            {"name": "two-threads", "runner": {"workerClass": "gthread", "threads": 2}},
+            {"name": "seven-threads", "runner": {"workerClass": "gevent", "threads": 7}},
+        ]
+    )
+    names = naming(samples.result(mixed))
+    assert names.heading == "Variant"
+    assert names.titles == {"two-threads": "two-threads", "seven-threads": "seven-threads"}
+
+
+def test_an_invalid_stage_is_marked_in_its_row_and_told_with_its_reason() -> None:
+    result = samples.result()
+    stage = result.variants[0].runs[0].stages[1]
+    stage.valid, stage.invalid_reason, stage.invalid_message = "False", "WorkerLost", "worker w1 was lost"
+    document = build.document(result)
+    assert [row[0] for row in only(document, "2 threads breakdown").rows] == ["10", "15, INVALID", "20"]
+    assert only(document, "99th percentile timings per load stage").rows[1][1] == "-"
+    (told,) = section(document, "Failures and invalid stages").bullets
+    assert told == "two-threads, stage 1 (15 injectors) is INVALID: WorkerLost: worker w1 was lost"
+
+
+def test_markdown_has_every_table_and_no_heading_without_content(document: Document) -> None:
+    text = markdown.text(document)
+    for each in document.walk():
+        if each.pictures_only:
+            assert f"# {each.title}\n" not in text
+        for table in each.tables:
+            header = next(line for line in text.splitlines() if line.startswith(f"| {table.header[0]}"))
+            assert header.count("|") >= 2
+    assert text.count("\n| ---") == sum(len(each.tables) for each in document.walk())
+
+
+def test_templates_are_part_of_the_package() -> None:
+    declared = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    assert '"loadtest.report" = ["templates/*"]' in declared
