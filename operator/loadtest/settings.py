@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from loadtest.api.durations import parse_duration
+from loadtest.core.hosts import check_pattern
+from loadtest.core.permission import Policy
 
 
 class BadSettings(ValueError):  # noqa: N818 - named for the fact
@@ -27,6 +31,7 @@ class Settings:
         json_logs: log lines as JSON.
         helm_service_account: service account, in the target's namespace, that helm Jobs run as.
         context: kubeconfig context where the operator does not run in a cluster.
+        policy: which hosts may be loaded, and how much load a LoadTest may make.
     """
 
     namespace: str
@@ -39,6 +44,7 @@ class Settings:
     json_logs: bool
     helm_service_account: str
     context: str | None = None
+    policy: Policy = field(default_factory=Policy)
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -65,9 +71,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         raise BadSettings(f"LOADTEST_HEALTH_PORT is {port!r}: give a port number")
     return Settings(
         namespace=need("LOADTEST_NAMESPACE"),
-        watch_namespaces=tuple(
-            n.strip() for n in environment.get("LOADTEST_WATCH_NAMESPACES", "").split(",") if n.strip()
-        ),
+        watch_namespaces=tuple(_list(environment, "LOADTEST_WATCH_NAMESPACES")),
         operator_image=need("LOADTEST_OPERATOR_IMAGE"),
         injector_image=need("LOADTEST_INJECTOR_IMAGE"),
         image_pull_policy=environment.get("LOADTEST_IMAGE_PULL_POLICY", "IfNotPresent"),
@@ -76,4 +80,38 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         json_logs=environment.get("LOADTEST_LOG_FORMAT", "plain") == "json",
         helm_service_account=environment.get("LOADTEST_HELM_SERVICE_ACCOUNT", "loadtest-helm"),
         context=environment.get("LOADTEST_CONTEXT") or None,
+        policy=_policy(environment),
     )
+
+
+def _policy(environment: Mapping[str, str]) -> Policy:
+    try:
+        outside = tuple(check_pattern(p) for p in _list(environment, "LOADTEST_OUTSIDE_HOSTS"))
+    except ValueError as error:
+        raise BadSettings(f"LOADTEST_OUTSIDE_HOSTS: {error}") from error
+    longest = environment.get("LOADTEST_MAX_LOAD", "").strip()
+    try:
+        max_load = parse_duration(longest) if longest else None
+    except ValueError as error:
+        raise BadSettings(f"LOADTEST_MAX_LOAD: {error}") from error
+    return Policy(
+        outside_hosts=outside,
+        cluster_domain=environment.get("LOADTEST_CLUSTER_DOMAIN", "").strip().strip(".").lower() or "cluster.local",
+        api_server=tuple(_list(environment, "KUBERNETES_SERVICE_HOST")),
+        max_users=_ceiling(environment, "LOADTEST_MAX_USERS"),
+        max_rate=_ceiling(environment, "LOADTEST_MAX_RATE"),
+        max_load_seconds=max_load,
+    )
+
+
+def _list(environment: Mapping[str, str], name: str) -> list[str]:
+    return [word.strip() for word in environment.get(name, "").split(",") if word.strip()]
+
+
+def _ceiling(environment: Mapping[str, str], name: str) -> int | None:
+    text = environment.get(name, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise BadSettings(f"{name} is {text!r}: give a whole number above 0, or leave it out for no limit")
+    return int(text)

@@ -65,10 +65,15 @@ class Stand:
         """Apply YAML or JSON text."""
         return self.kubectl("apply", "-f", "-", stdin=text)
 
-    def namespace(self, name: str) -> None:
-        """Make a namespace, with Pod Security `restricted` enforced: everything of ours must live with that."""
-        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-        self.apply(json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}))
+    def namespace(self, name: str, allowed_from: str = "") -> None:
+        """Make a namespace, with Pod Security `restricted` enforced: everything of ours must live with that.
+
+        LoadTests of the namespaces `allowed_from` may load what is in it.
+        """
+        meta: dict[str, Any] = {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}
+        if allowed_from:
+            meta["annotations"] = {"loadtest.eqrunner.dev/allowed-from": allowed_from}
+        self.apply(json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": meta}))
 
     # -- the stand ----------------------------------------------------------------------------------------------
 
@@ -82,7 +87,7 @@ class Stand:
 
     def target(self) -> None:
         """What the target's owner installs: rights for the operator, backends, launch keys, the release `runner`."""
-        self.namespace(TARGET)
+        self.namespace(TARGET, allowed_from=TESTS)
         self.namespace(TESTS)
         self.helm("upgrade", "--install", "loadtest-target", str(ROOT / "charts" / "loadtest-target"), "-n", TARGET,
                   "--set", f"operator.namespace={SYSTEM}")  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.stand import ROOT, SYSTEM, TARGET, Stand
+from tests.cluster.stand import ROOT, SYSTEM, TARGET, TESTS, Stand
 from tests.e2e.runs import Runs, condition, spec, stages
 
 CHART = Path(__file__).parents[1] / "charts" / "runner-2021"
@@ -17,7 +17,7 @@ RELEASE = {"name": "eq-runner", "namespace": NAMESPACE}
 @pytest.fixture(scope="module")
 def release(stand: Stand) -> Iterator[dict[str, str]]:
     """The real chart's twin, in a namespace of its own, beside the same backends."""
-    stand.namespace(NAMESPACE)
+    stand.namespace(NAMESPACE, allowed_from=TESTS)
     stand.helm("upgrade", "--install", "loadtest-target", str(ROOT / "charts" / "loadtest-target"), "-n", NAMESPACE,
                "--set", f"operator.namespace={SYSTEM}")  # fmt: skip
     for secret in ("keys",):

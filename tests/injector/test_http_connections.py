@@ -14,6 +14,7 @@ import gevent
 import gevent.socket
 import pytest
 
+from loadtest_injector.http import connection
 from loadtest_injector.http.client import HttpClient
 from loadtest_injector.http.connection import Limits
 from loadtest_injector.http.errors import HttpError
@@ -341,7 +342,7 @@ def test_redirects_are_followed_as_browsers_do(make: Make):
     assert target.connections == 1
 
 
-def test_a_redirect_to_another_host_loses_the_authorization(make: Make):
+def test_a_redirect_to_another_port_loses_the_authorization(make: Make):
     other, _ = make()
     there = f"http://127.0.0.1:{other.port}/there".encode()
     target, client = make([b"HTTP/1.1 303 Go\r\nLocation: " + there + b"\r\nContent-Length: 0\r\n\r\n"])
@@ -352,7 +353,13 @@ def test_a_redirect_to_another_host_loses_the_authorization(make: Make):
 
 
 @pytest.mark.parametrize(
-    ("where", "message"), [("/again", "more than 5 redirects"), ("ftp://h/", "the redirect leads to no http url")]
+    ("where", "message"),
+    [
+        ("/again", "more than 5 redirects"),
+        ("ftp://h/", "the redirect leads to no http url"),
+        ("http://other.invalid/", "the redirect leads to another host"),
+        ("//169.254.169.254/latest", "the redirect leads to another host"),
+    ],
 )
 def test_redirects_without_end_or_aim_are_errors_of_the_protocol(make: Make, where: str, message: str):
     answer = f"HTTP/1.1 302 Go\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n".encode()
@@ -360,6 +367,17 @@ def test_redirects_without_end_or_aim_are_errors_of_the_protocol(make: Make, whe
     with pytest.raises(HttpError) as failed:
         client.follow("GET", "/")
     assert (failed.value.kind, failed.value.message) == ("protocol", message)
+
+
+def test_a_forbidden_address_is_refused_though_a_name_led_there(make: Make, monkeypatch: pytest.MonkeyPatch):
+    metadata = [(socket.AF_INET, ("169.254.169.254", 80))]
+    monkeypatch.setattr(connection, "_addresses", lambda host, port: metadata)
+    target, client = make()
+    with pytest.raises(HttpError) as failed:
+        client.send("GET", "/")
+    assert failed.value.kind == "refused"
+    assert "link-local" in failed.value.message
+    assert target.connections == 0
 
 
 def test_a_thousand_connections_leave_no_file_open(make: Make):

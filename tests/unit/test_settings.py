@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from loadtest.core.permission import Policy
 from loadtest.settings import BadSettings, load
 
 
@@ -26,6 +27,7 @@ def test_what_is_left_out_has_a_default(environment: dict[str, str]) -> None:
     assert (settings.watch_namespaces, settings.image_pull_policy) == ((), "IfNotPresent")
     assert (settings.health_port, settings.json_logs, settings.context) == (8080, False, None)
     assert settings.helm_service_account == "loadtest-helm"
+    assert settings.policy == Policy(), "no host outside the cluster, and no ceiling"
 
 
 def test_everything_can_be_set(environment: dict[str, str]) -> None:
@@ -38,8 +40,18 @@ def test_everything_can_be_set(environment: dict[str, str]) -> None:
             "LOADTEST_LOG_FORMAT": "json",
             "LOADTEST_HELM_SERVICE_ACCOUNT": "deployer",
             "LOADTEST_CONTEXT": "kind",
+            "LOADTEST_OUTSIDE_HOSTS": "WWW.example.org, *.qa.org,203.0.113.0/24",
+            "LOADTEST_CLUSTER_DOMAIN": "K8s.example.",
+            "LOADTEST_MAX_USERS": "6000",
+            "LOADTEST_MAX_RATE": "500",
+            "LOADTEST_MAX_LOAD": "1h30m",
+            "KUBERNETES_SERVICE_HOST": "10.96.0.1",
         }
     )
+    assert settings.policy == Policy(
+        outside_hosts=("www.example.org", "*.qa.org", "203.0.113.0/24"), cluster_domain="k8s.example",
+        api_server=("10.96.0.1",), max_users=6000, max_rate=500, max_load_seconds=5400,
+    )  # fmt: skip
     assert settings.watch_namespaces == ("performance", "qa")
     assert (settings.image_pull_policy, settings.health_port, settings.json_logs) == ("Never", 9090, True)
     assert (settings.helm_service_account, settings.context) == ("deployer", "kind")
@@ -55,6 +67,11 @@ def test_everything_can_be_set(environment: dict[str, str]) -> None:
         ("LOADTEST_HEALTH_PORT", "http"),
         ("LOADTEST_HEALTH_PORT", "-1"),
         ("LOADTEST_TOKEN_KEY_FILE", "/nowhere/key"),
+        ("LOADTEST_OUTSIDE_HOSTS", "http://example.org"),
+        ("LOADTEST_MAX_USERS", "-1"),
+        ("LOADTEST_MAX_USERS", "0"),
+        ("LOADTEST_MAX_RATE", "1.5"),
+        ("LOADTEST_MAX_LOAD", "20"),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], name: str, value: str) -> None:

@@ -54,7 +54,7 @@ subjects:
   verbs: [create]
 {{- end }}
 
-{{- /* Only where the operator serves all namespaces: to see that a target's namespace is going. */ -}}
+{{- /* Only where the operator serves all namespaces: to see whom a target's namespace allows, and that it is going. */ -}}
 {{- define "loadtest-operator.clusterRules" -}}
 - apiGroups: [""]
   resources: [namespaces]
@@ -77,6 +77,18 @@ subjects:
   value: {{ .Values.helmServiceAccount | quote }}
 - name: LOADTEST_TOKEN_KEY_FILE
   value: /etc/loadtest-operator/token-key/key
+- name: LOADTEST_CLUSTER_DOMAIN
+  value: {{ .Values.clusterDomain | quote }}
+{{- with .Values.limits }}
+- name: LOADTEST_OUTSIDE_HOSTS
+  value: {{ join "," .outsideHosts | quote }}
+- name: LOADTEST_MAX_USERS
+  value: {{ .maxUsers | int64 | default "" | quote }}
+- name: LOADTEST_MAX_RATE
+  value: {{ .maxRate | int64 | default "" | quote }}
+- name: LOADTEST_MAX_LOAD
+  value: {{ .maxLoad | quote }}
+{{- end }}
 - name: LOADTEST_HEALTH_PORT
   value: "8080"
 - name: LOADTEST_LOG_FORMAT

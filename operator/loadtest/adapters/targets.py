@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from loadtest.adapters.kube import Kube, Missing, Rejected
+from loadtest.adapters.permissions import Permissions, Resolve, resolve
 from loadtest.api import names
 from loadtest.core import manifests, pods
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import HelmJob, Lease, Outcome, Resource, Target, Workload
+from loadtest.core.permission import Consent
 from loadtest.ports import Outdated, Refused, Unavailable
 from loadtest.settings import Settings
 
@@ -25,17 +29,28 @@ HELM_OWNER = "meta.helm.sh/release-name"
 class KubeTargets:
     """The `Targets` port."""
 
-    def __init__(self, kube: Kube, settings: Settings) -> None:
+    def __init__(self, kube: Kube, settings: Settings, resolve: Resolve = resolve) -> None:
         self._kube = kube
         self._settings = settings
+        self._permissions = Permissions(kube, settings.policy, resolve)
 
     async def observe(self, resource: Resource, plan: RunPlan) -> Target:
-        """Everything about the target, read at once."""
+        """Everything about the target: whether it may be loaded, then the rest, read at once."""
+        found, refused = await self._permissions.observe(resource, plan)
+        try:
+            seen = await self._observe(resource, plan, found)
+        except Unavailable as error:
+            if refused is None or not error.forbidden or resource.status.release is not None:
+                raise
+            seen = Target()  # what may not be loaded may often not be read either
+        return replace(seen, refused=refused)
+
+    async def _observe(self, resource: Resource, plan: RunPlan, found: Mapping[str, Consent]) -> Target:
         release = plan.spec.target.release
         if release is None:
             lease, workloads = await asyncio.gather(self._lease(resource, plan), self._bare(resource, plan))
             return Target(lease=lease, workloads=workloads)
-        if await self._gone(release.namespace):
+        if not found[release.namespace].exists:
             return Target(gone=True)
         lease, state, jobs, workloads = await asyncio.gather(
             self._lease(resource, plan),
@@ -50,18 +65,6 @@ class KubeTargets:
             jobs=jobs,
             workloads=workloads,
         )
-
-    async def _gone(self, namespace: str) -> bool:
-        """Whether the namespace is deleted, or on its way; where we may not ask, it is taken to be there."""
-        try:
-            body = await self._kube.request("GET", f"api/v1/namespaces/{namespace}")
-        except Missing:
-            return True
-        except Unavailable as error:
-            if error.forbidden:
-                return False
-            raise
-        return bool(body["metadata"].get("deletionTimestamp"))
 
     async def _jobs(self, plan: RunPlan, namespace: str) -> dict[str, HelmJob]:
         labels = {names.LABEL_RUN: plan.run}

@@ -58,6 +58,12 @@ class Reason(_Documented):
     INVALID_SPEC = "InvalidSpec", "The spec contradicts itself or asks for what cannot be; the message says what."
     PLAN_TOO_LARGE = "PlanTooLarge", "The resolved plan has too many stages, or too large values, to be stored."
     FORBIDDEN = "Forbidden", "The API server refused the operator or the helm Job a right; the message names it."
+    NAMESPACE_NOT_ALLOWED = (
+        "NamespaceNotAllowed",
+        "The target's namespace does not name the LoadTest's namespace in its annotation allowed-from.",
+    )
+    HOST_NOT_ALLOWED = "HostNotAllowed", "The target's host may not be loaded; the message says why."
+    CEILING_EXCEEDED = "CeilingExceeded", "More users, rate or duration than whoever installed the operator allows."
     TARGET_BUSY = "TargetBusy", "Another LoadTest holds the target; this one starts when it is done."
     SUSPENDED = "Suspended", "suspend is true: the run waits, with the variant applied."
 

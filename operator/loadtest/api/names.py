@@ -47,6 +47,9 @@ ROLE_WORKER = "worker"
 ANNOTATION_GIVE_UP_RESTORE = f"{GROUP}/give-up-restore"
 """Set to `true` on a LoadTest by a person: the operator stops trying to put the target back and lets go of it."""
 
+ANNOTATION_ALLOWED_FROM = f"{GROUP}/allowed-from"
+"""On a namespace: names of the namespaces, between commas, whose LoadTests may load it and change its releases."""
+
 ANNOTATION_OWNER = f"{GROUP}/owner"
 """`namespace/name` of the LoadTest for which an object was made; unlike a label it holds names of any length."""
 

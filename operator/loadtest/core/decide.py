@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from loadtest.api.conditions import Reason
+from loadtest.api.conditions import Reason, reason_of
 from loadtest.core import actions, injecting, restoring, verdict
 from loadtest.core.decision import Decision, Ending, engaged, owed, renew_due
 from loadtest.core.expand import InvalidSpec, RunPlan, expand
@@ -106,8 +106,18 @@ def _endings(o: Observed) -> Iterator[Ending]:
         yield Ending("Failed", Reason.LEASE_LOST, f"the Lease of the target was taken by {o.target.lease.holder}")
     if o.target.gone:
         yield Ending("Failed", Reason.TARGET_GONE, "the target's namespace is gone")
+    if refused := _refused(o):
+        yield refused
     if current_work(o.plan, status) is None:
         yield verdict.ending(o.plan, status)
+
+
+def _refused(o: Observed) -> Ending | None:
+    """The LoadTest may not load its target. That nobody can say so any more does not end a run that was allowed."""
+    refused = o.target.refused
+    if refused is None or (refused.reason == Reason.FORBIDDEN and o.target.lease.holder == holder(o)):
+        return None
+    return Ending("Failed", reason_of(refused.reason), refused.message)
 
 
 def lease_lost(o: Observed) -> bool:

@@ -136,6 +136,8 @@ class Target:
     workloads: tuple[Workload, ...] = ()
     gone: bool = False
     """The target's namespace does not exist any more, or is being deleted."""
+    refused: Problem | None = None
+    """Why the LoadTest may not load this target, or not any more."""
 
     @property
     def pods(self) -> dict[str, TargetPod]:

@@ -35,9 +35,14 @@ SNAPSHOT = {
 }  # fmt: skip
 
 
+async def nowhere(name: str) -> tuple[str, ...]:
+    """A resolver that knows no name."""
+    return ()
+
+
 @pytest.fixture
 def targets(kube: Kube) -> KubeTargets:
-    return KubeTargets(kube, SETTINGS)
+    return KubeTargets(kube, SETTINGS, nowhere)
 
 
 def lease(api: MemoryApi, holder: str | None, **spec_: Any) -> dict[str, Any]:

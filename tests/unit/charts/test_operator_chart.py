@@ -131,6 +131,12 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "helmServiceAccount": "deployer",
         "logFormat": "json",
         "extraEnv": [{"name": "TZ", "value": "UTC"}],
+        "limits": {
+            "outsideHosts": ["*.qa.org", "203.0.113.0/24"],
+            "maxUsers": 1_000_000,
+            "maxRate": 0,
+            "maxLoad": "12h",
+        },
     }
     objects = render(_CHART, values)
     assert _operator(objects)["image"] == "registry.test/op:1.2.3"
@@ -142,6 +148,11 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "LOADTEST_IMAGE_PULL_POLICY": "Always",
         "LOADTEST_HELM_SERVICE_ACCOUNT": "deployer",
         "LOADTEST_TOKEN_KEY_FILE": "/etc/loadtest-operator/token-key/key",
+        "LOADTEST_CLUSTER_DOMAIN": "cluster.local",
+        "LOADTEST_OUTSIDE_HOSTS": "*.qa.org,203.0.113.0/24",
+        "LOADTEST_MAX_USERS": "1000000",
+        "LOADTEST_MAX_RATE": "",
+        "LOADTEST_MAX_LOAD": "12h",
         "LOADTEST_HEALTH_PORT": "8080",
         "LOADTEST_LOG_FORMAT": "json",
         "TZ": "UTC",

@@ -13,7 +13,7 @@ from loadtest.api.status import LoadTestStatus, Phase
 from loadtest.core import actions
 from loadtest.core.decide import decide
 from loadtest.core.decision import Decision
-from loadtest.core.observed import HelmJob, Lease, Observed, Problem, StageProgress
+from loadtest.core.observed import HelmJob, Lease, Observed, Problem, StageProgress, Target
 from loadtest.core.project import before_action
 from tests.unit.api.cases.base import BARE
 from tests.unit.core.builders import (
@@ -48,6 +48,8 @@ SNAPPED = outcome("snapshot-1")
 APPLIED = outcome("apply-1-1", changed=True)
 STORED = release("seven")
 OTHER = Lease("performance/other/uid-2/run")
+NOT_ALLOWED = Problem("NamespaceNotAllowed", "namespace runner does not allow LoadTests of namespace performance")
+UNREADABLE = Problem("Forbidden", "the operator may not read namespace runner")
 PROBLEM = Problem("ImagePullFailed", "pod x: ImagePullBackOff")
 
 
@@ -227,6 +229,26 @@ CASES: dict[str, tuple[Observed, type | None, str]] = {
                                                 "DeadlineExceeded"),
     "a Lease that somebody took ends the run": (
         applied(*READY, target=target(SNAPPED, lease=OTHER)), None, "LeaseLost"),
+    "a target that may not be loaded is left alone: no Lease, no Job": (
+        observed(target=Target(refused=NOT_ALLOWED)),
+        None,
+        "NamespaceNotAllowed",
+    ),
+    "a target that may not be loaded any more ends the run": (
+        in_stage(master_pod(), worker_pod(), target=target(SNAPPED, APPLIED, workloads=(SEVEN,), refused=NOT_ALLOWED)),
+        None,
+        "NamespaceNotAllowed",
+    ),
+    "a namespace that cannot be read is no consent": (
+        observed(target=Target(refused=UNREADABLE)),
+        None,
+        "Forbidden",
+    ),
+    "a namespace that cannot be read any more does not end the run": (
+        observed(target=target(prepared=False, refused=UNREADABLE)),
+        actions.PrepareTarget,
+        "Preparing",
+    ),
     "a target that is gone ends the run": (applied(target=target(SNAPPED, gone=True)), None, "TargetGone"),
     "a run without work is complete": (
         observed(running(variants=variants(("seven", 1, [stage(0), stage(1)]), ("two", 2, [stage(0), stage(1)])))),

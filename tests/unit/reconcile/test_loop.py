@@ -248,6 +248,28 @@ async def test_a_lost_lease_ends_the_run_without_touching_the_release() -> None:
     assert world.lease == "performance/other/uid-2/run"
 
 
+async def test_a_target_that_may_not_be_loaded_is_not_touched() -> None:
+    world = World(refused=Problem("NamespaceNotAllowed", "namespace runner does not allow it: annotate it"))
+    await drive(world)
+    assert world.parsed.phase is Phase.FAILED
+    assert condition(world, "Stalled") == ("True", "NamespaceNotAllowed")
+    assert condition(world, "TargetRestored") == ("True", "NotChanged")
+    assert (world.upgrades, world.outcomes, world.lease_renewed) == ([], {}, None)
+    assert clean(world)
+
+
+async def test_a_consent_that_is_withdrawn_stops_the_load_and_restores() -> None:
+    world = World()
+    await drive(world, until=lambda w: any(w.stages.values()))
+    world.refused = Problem("NamespaceNotAllowed", "namespace runner does not allow it any more")
+    await drive(world)
+    assert world.parsed.phase is Phase.FAILED
+    assert condition(world, "Stalled") == ("True", "NamespaceNotAllowed")
+    assert condition(world, "TargetRestored") == ("True", "Restored")
+    assert world.upgrades == ["seven", "original"]
+    assert clean(world)
+
+
 async def test_a_setting_that_the_chart_does_not_know_ends_the_run_before_any_write() -> None:
     world = World(unsupported=("sessionBackend (values path session.backend)",))
     await drive(world)

@@ -100,6 +100,8 @@ class World:
     target_restarts: int = 0
     uid: str = "uid-1"
     annotations: dict[str, str] = field(default_factory=dict)
+    refused: Problem | None = None
+    """Why the LoadTest may not load its target."""
 
     def ref(self) -> Ref:
         return Ref("performance", "test", self.uid)
@@ -200,7 +202,7 @@ class _Targets(_Part):
         running = {key for key in w.jobs if key not in w.outcomes}
         jobs = {key: HelmJob(key, running=key in running, created_at=job[0]) for key, job in w.jobs.items()}
         lease = Lease(w.lease, w.lease_renewed) if w.lease else Lease()
-        return Target(lease, w.state, dict(w.outcomes), jobs, (self._workload(plan),))
+        return Target(lease, w.state, dict(w.outcomes), jobs, (self._workload(plan),), refused=w.refused)
 
     def _helm(self, plan: RunPlan, key: str, op: str, variant: str) -> Outcome:
         w, changed = self.w, False

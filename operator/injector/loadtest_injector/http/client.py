@@ -83,7 +83,7 @@ class HttpClient:
     def follow(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Response:
-        """As `send`, and follow redirects as browsers do; all of it within one request's time."""
+        """As `send`, and follow redirects on the same host as browsers do; all of it within one request's time."""
         due = monotonic() + self._limits.request
         site, target = self._resolve(url)
         for _ in range(self._max_redirects + 1):
@@ -99,6 +99,8 @@ class HttpClient:
                 site, target = self._resolve(urljoin(response.url, location))
             except ValueError:
                 raise HttpError(PROTOCOL, "the redirect leads to no http url") from None
+            if site.host != before.host:  # what was allowed is the load of one host
+                raise HttpError(PROTOCOL, "the redirect leads to another host")
             if site is not before:
                 headers = _without(headers, {"authorization", "cookie"})
         raise HttpError(PROTOCOL, f"more than {self._max_redirects} redirects")

@@ -13,6 +13,7 @@ import gevent.socket
 from gevent import get_hub
 from gevent.monkey import get_original
 
+from loadtest_injector.http.addresses import forbidden
 from loadtest_injector.http.deadline import Deadline
 from loadtest_injector.http.errors import REFUSED, RESET, HttpError, of_socket
 from loadtest_injector.http.parser import MAX_BODY_BYTES, MAX_HEAD_BYTES, ResponseParser
@@ -187,6 +188,8 @@ class Connection:
     def _connect(self, host: str, port: int) -> None:
         problem: OSError | None = None
         for family, address in _addresses(host, port):
+            if why := forbidden(address[0]):
+                raise HttpError(REFUSED, f"the target's address may not be loaded: it {why}")
             sock = _socket.socket(family, socket.SOCK_STREAM)
             try:
                 sock.setblocking(False)
