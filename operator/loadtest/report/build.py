@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
-from loadtest.report import charts, series, tables
+from loadtest.report import beside, charts, judged, series, tables
 from loadtest.report.document import Chart, Document, Section, Table, table
 from loadtest.report.profile import profile
 from loadtest.report.result import Result
 from loadtest.report.settings import Naming, naming
-from loadtest.results.tables import DASH, count, millis, ratio
+from loadtest.results.tables import DASH, count, millis
 
 EXACT_NOTE = (
     "In milliseconds, over all valid stages and repeats. Percentiles are exact, of all successful requests; failed "
@@ -30,8 +30,10 @@ def document(result: Result) -> Document:
     sections = [
         _profile(result),
         _results(result, names),
-        _ratios(result),
-        _environment(result),
+        judged.objectives(result),
+        judged.ratios(result),
+        judged.sampling(result),
+        beside.environment(result, names),
         _curves(result),
         _over_time(result),
         _health(result),
@@ -79,7 +81,7 @@ def _results(result: Result, names: Naming) -> Section | None:
         "Results",
         text=(EXACT_NOTE,),
         tables=(
-            tables.results(result, names, tables.EXACT),
+            tables.results(result, names, tables.EXACT, beside.extra_columns(result)),
             tables.counts(result),
             tables.percentiles(result),
             tables.by_metric(result, names, tables.EXACT),
@@ -114,36 +116,6 @@ def _load_charts(result: Result) -> tuple[Chart, ...]:
     found = [percentile(field) for field in ("p50", "p95", "p99")]
     found.append(charts.against_injectors(result, "Throughput against injectors", "requests per second", rate))
     return tuple(chart for chart in found if chart is not None)
-
-
-def _ratios(result: Result) -> Section | None:
-    fields = ("p50", "p90", "p95", "p99", "p999", "requests_per_second")
-    rows = [
-        [variant.name, str(row.stage), *(ratio(getattr(row, f"{field}_permille")) for field in fields)]
-        for variant in result.variants
-        for row in variant.compared_with_baseline or ()
-    ]
-    if not rows:
-        return None
-    return Section(
-        "Ratio to the baseline",
-        text=(f"Plain ratios per stage to {result.baseline}; with few repeats a difference may be chance.",),
-        tables=(table(["Variant", "Stage", *tables.HEADINGS, "Requests/s"], rows),),
-    )
-
-
-def _environment(result: Result) -> Section | None:
-    bullets = [line for variant, figures in tables.measured(result) if (line := _pace(variant, figures))]
-    return Section("Environment observations", bullets=tuple(bullets)) if bullets else None
-
-
-def _pace(variant: VariantResult, figures: Figures) -> str:
-    said = [] if figures.requests_per_second is None else [f"~{count(figures.requests_per_second)} rps"]
-    if figures.launches is not None and figures.submissions is not None:
-        said.append(f"~{count(figures.launches)} launches and ~{count(figures.submissions)} submissions")
-    seconds = sum(stage.duration_millis or 0 for run in variant.runs for stage in run.stages if stage.valid == "True")
-    across = f" (across {seconds / 60_000:,.3g} mins)" if seconds else ""
-    return f"{variant.name}: {', '.join(said)}{across}" if said else ""
 
 
 def _curves(result: Result) -> Section | None:
@@ -246,7 +218,10 @@ def _old(result: Result, names: Naming) -> Section | None:
     return Section(
         "By the old definition",
         text=(OLD_NOTE,),
-        tables=(tables.by_metric(result, names, tables.OLD), tables.results(result, names, tables.OLD)),
+        tables=(
+            tables.by_metric(result, names, tables.OLD),
+            tables.results(result, names, tables.OLD, beside.extra_columns(result)),
+        ),
         sections=(
             Section(
                 "99th percentile timings per load stage, old definition",

@@ -47,6 +47,7 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
     """One repeat over its windows' time: throughput and failures, users, percentiles. Empty without its records."""
     found: list[series.Block] = []
     users: list[tuple[float, float | None]] = []
+    connections: list[tuple[float, float | None]] = []
     bands: list[Band] = []
     begin = 0.0
     for stage in run.stages:
@@ -58,6 +59,7 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
         for block in blocks:
             block.start, block.end = begin + block.start, begin + block.end
         found += blocks
+        connections += [(begin + at, clients) for at, clients in series.redis_connections(stored or {})]
         users += [(begin, stage.users), (end, stage.users)]
         bands.append(Band(begin, end, f"{stage.injectors} inj."))
         begin = end
@@ -76,11 +78,15 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
         for style, percent in enumerate(series.PERCENTS)
     ]
     shared: dict[str, Any] = {"x_label": "seconds of the windows, in blocks of 10 s", "bands": tuple(bands)}
-    return [
+    drawn = [
         Chart("Requests and failures", y_label="per second", lines=tuple(rates), table=_timed(rates), **shared),
         Chart("Users", y_label="users", lines=(Line("users", tuple(users)),), table=_users(bands, users), **shared),
         Chart("Response time", y_label="milliseconds", lines=tuple(times), table=_timed(times), **shared),
     ]
+    if connections:
+        redis = (Line("connected clients", tuple(connections)),)
+        drawn.append(Chart("Redis connections", y_label="clients", lines=redis, table=_timed(redis), **shared))
+    return drawn
 
 
 def _timed(lines: Sequence[Line]) -> Table:

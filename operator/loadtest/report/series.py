@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadtest.results.record import parse
 from loadtest_injector.histogram import Histogram
 
 BLOCK_SECONDS = 10
@@ -72,6 +73,17 @@ def successes(stored: Mapping[str, Any]) -> Histogram:
         if entry["outcome"] == "success":
             merged.merge(Histogram.from_json(entry))
     return merged
+
+
+def redis_connections(stored: Mapping[str, Any]) -> list[tuple[float, int]]:
+    """Clients that were connected to the measured Redis server: seconds from the start of the window, and how many."""
+    one = next((each for each in parse(stored).series if each.kind == "redis"), None)
+    if one is None or "connections" not in one.columns:
+        return []
+    return [
+        (at / 1_000_000, clients)
+        for at, clients in zip(one.columns["atMicros"], one.columns["connections"], strict=True)
+    ]
 
 
 @dataclass(frozen=True)

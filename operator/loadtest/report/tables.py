@@ -78,13 +78,15 @@ def measured(result: Result) -> list[tuple[VariantResult, Figures]]:
     return [(variant, variant.pooled) for variant in result.variants if variant.pooled is not None]
 
 
-def results(result: Result, names: Naming, reading: Reading) -> Table:
-    """One row for each variant: percentiles over all its valid stages, and requests."""
+def results(
+    result: Result, names: Naming, reading: Reading, more: Sequence[tuple[str, Callable[[Figures], str]]] = ()
+) -> Table:
+    """One row for each variant: percentiles over all its valid stages, requests, and `more` columns behind them."""
     rows = []
     for variant, figures in measured(result):
         cells = [millis(value(figures)) for value in reading.percentiles]
-        rows.append([names.values[variant.name], *cells, count(figures.requests)])
-    return table([names.heading, *HEADINGS, "Total Requests"], rows)
+        rows.append([names.values[variant.name], *cells, count(figures.requests), *(cell(figures) for _, cell in more)])
+    return table([names.heading, *HEADINGS, "Total Requests", *(heading for heading, _ in more)], rows)
 
 
 def by_metric(result: Result, names: Naming, reading: Reading) -> Table:

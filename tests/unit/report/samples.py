@@ -14,6 +14,7 @@ from loadtest.results.record import parse
 from loadtest_injector.histogram import Histogram
 from tests.unit.core.builders import RUN
 from tests.unit.results.records import stored
+from tests.unit.results.test_measured import FIELDS, point
 
 MEDIANS = {"two-threads": 55_000, "three-threads": 60_000, "seven-threads": 59_000}
 """Micros of the fastest stage of each variant."""
@@ -59,7 +60,25 @@ def record(seed: int, median: int, injectors: int, position: int, stage: int, se
         ),
         repeat=position,
         stage=stage,
-        order={"injectors": injectors, "users": injectors * 200, "context": {"pods": {}}},
+        order={
+            "injectors": injectors,
+            "users": injectors * 200,
+            "context": {"pods": {}},
+            "measurements": [{"name": "cache", "redis": {"host": "redis", "port": 6379}}],
+        },
+        series=[
+            {
+                "name": "cache",
+                "kind": "redis",
+                "fields": FIELDS,
+                "points": [
+                    point(second + 0.5, connections=10 * injectors + second, cpu=5_000 * second, commands=90 * second)
+                    for second in range(seconds)
+                ],
+                "problems": [],
+                "expected": seconds,
+            }
+        ],
         window={"startedAt": "2026-01-01T12:00:00.000000+00:00", "durationMicros": seconds * 1_000_000},
         blocks=[
             {"block": number, "method": method, "outcome": outcome, "contentBytes": 0, **one.to_json()}

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from loadtest.api.measured import RedisFigures
+from loadtest.api.status import ObjectiveResult
 from loadtest.report import build, markdown, tables
 from loadtest.report.document import Document, Section, Table
 from loadtest.report.result import Result
@@ -47,7 +49,7 @@ def test_the_profile_has_the_options_of_past_reports(document: Document) -> None
 
 HEADERS = {
     "Results": [
-        ("Number of threads", "50th", "90th", "95th", "99th", "99.9th", "Total Requests"),
+        ("Number of threads", "50th", "90th", "95th", "99th", "99.9th", "Total Requests", "Redis Connections (peak)"),
         ("Variant", "Request Count", "Failure Count", "Median Response Time", "Average Response Time",
          "Min Response Time", "Max Response Time", "Average Content Size", "Requests/s"),
         ("Variant", "50%", "66%", "75%", "80%", "90%", "95%", "98%", "99%", "99.90%", "99.99%", "100%"),
@@ -78,7 +80,9 @@ def test_the_cells_are_the_figures_of_the_status(result: Result, document: Docum
         assert old is not None
         times = [millis(getattr(exact, field)) for field in ("p50", "p90", "p95", "p99", "p999")]
         row = section(document, "Results").tables[0].rows[number]
-        assert row == (threads, *times, count(variant.pooled.requests))
+        assert variant.pooled.redis is not None
+        peak = count(variant.pooled.redis.connections_peak)
+        assert row == (threads, *times, count(variant.pooled.requests), peak)
         for stage, cells in zip(
             variant.runs[0].stages, only(document, f"{threads} threads breakdown, old definition").rows, strict=True
         ):
@@ -127,6 +131,50 @@ def test_an_invalid_stage_is_marked_in_its_row_and_told_with_its_reason() -> Non
     assert only(document, "99th percentile timings per load stage").rows[1][1] == "-"
     (told,) = section(document, "Failures and invalid stages").bullets
     assert told == "two-threads, stage 1 (15 injectors) is INVALID: WorkerLost: worker w1 was lost"
+
+
+def test_what_was_measured_beside_the_load_is_told_for_each_variant(document: Document) -> None:
+    (table,) = section(document, "Environment observations").tables
+    assert table.header == ("Metric", "2 threads", "3 threads", "7 threads")
+    assert table.rows == (
+        ("Redis connected clients", "234", "234", "234"),
+        ("Redis CPU", "0.50%", "0.50%", "0.50%"),
+    )
+    titles = [chart.title for chart in section(document, "Environment observations").charts]
+    assert titles == ["Redis connections against injectors", "Redis CPU against injectors"]
+
+
+def test_a_measurement_that_did_not_succeed_is_unknown_and_says_why_and_is_never_zero() -> None:
+    result = samples.result()
+    unknown = {"name": "cache", "unknown_reason": "SourceUnavailable", "unknown_message": "refused"}
+    for figures in (result.variants[0].pooled, *result.variants[0].runs[0].stages):
+        assert figures is not None
+        figures.redis = RedisFigures(**unknown)
+    shown = section(build.document(result), "Environment observations")
+    assert shown.tables[0].rows[0] == ("Redis connected clients", "unknown", "234", "234")
+    assert shown.tables[0].rows[1] == ("Redis CPU", "unknown", "0.50%", "0.50%")
+    assert "two-threads, 10 injectors: cache is unknown: SourceUnavailable: refused" in shown.bullets
+
+
+def test_objectives_are_told_with_their_reason_and_what_was_skipped() -> None:
+    asked = {"name": "p99", "latency": {"percentile": "99", "below": "200ms"}, "onMiss": "StopVariant"}
+    result = samples.result(samples.spec(objectives=[asked]))
+    result.status.objectives = [
+        ObjectiveResult(
+            name="p99", on_miss="StopVariant", met="False", stages=9, missed_stages=3, unknown_stages=0, message="why"
+        )
+    ]
+    result.variants[0].runs[0].stopped_by, result.variants[0].runs[0].skipped_stages = "p99", [2]
+    shown = section(build.document(result), "Objectives")
+    assert shown.tables[0].rows == (("p99", "p99 below 200ms", "StopVariant", "MISSED", "6 of 9", "why"),)
+    assert shown.bullets == ("two-threads, repeat 1: stages 2 were skipped, because p99 was missed",)
+
+
+def test_percentiles_of_too_few_requests_have_no_interval(document: Document) -> None:
+    (table,) = section(document, "How sure the percentiles are").tables
+    assert table.rows[0][:3] == ("two-threads", "1", "10")
+    assert " to " in table.rows[0][3]
+    assert table.rows[0][6] == "n/a"
 
 
 def test_markdown_has_every_table_and_no_heading_without_content(document: Document) -> None:

@@ -40,11 +40,12 @@ def test_health_is_that_of_the_worst_worker_and_unknown_stays_unknown() -> None:
 
 def test_over_time_has_a_band_for_each_stage_and_no_mean_of_percentiles() -> None:
     result = samples.result()
-    requests, users, times = charts.over_time(result, result.variants[0].runs[0])
+    requests, users, times, redis = charts.over_time(result, result.variants[0].runs[0])
     assert [(band.start, band.end) for band in times.bands] == [(0, 35), (35, 70), (70, 105)]
     assert [line.label for line in times.lines] == ["p50", "p95", "p99"]
     assert [line.label for line in requests.lines] == ["requests/s", "failures/s"]
     assert {y for _, y in users.lines[0].points} == {2000, 3000, 4000}
+    assert dict(redis.lines[0].points)[35.5] == 150
     stored = result.record(result.variants[0].runs[0].stages[1])
     assert stored is not None
     expected = series.blocks(stored)[0].successes.percentile("99")
