@@ -48,6 +48,14 @@ test-unit: venv ## what needs no cluster: pure parts, real processes on loopback
 	@$(PYTHON) -c "from tests.cluster.packages import need; need('redis-server', 'nginx')"
 	@tests/timed test-unit pytest -q -m "not cluster" tests/unit tests/injector tests/runner tests/cluster
 
+.PHONY: test-faults
+test-faults: venv ## every fault in every phase, thousands of runs; what failed, and how to repeat it
+	@$(BIN)/python -m tests.faults
+
+.PHONY: test-faults-slice
+test-faults-slice: venv
+	@tests/timed test-faults-slice python -m tests.faults --every 40
+
 .PHONY: test-apiserver
 test-apiserver: venv ## against a real kube-apiserver and etcd
 	@tests/timed test-apiserver pytest -q tests/apiserver
@@ -61,6 +69,7 @@ test: ## lint, unit, API-server and cluster tests, and what each took
 	@rm -f .build/times
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-faults-slice
 	@$(MAKE) --no-print-directory test-apiserver
 	@$(MAKE) --no-print-directory test-cluster
 	@echo; echo "what each took:"; cat .build/times

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import signal
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import kopf
 
@@ -27,14 +26,6 @@ from loadtest.reconcile.ports import Ports
 from loadtest.settings import Settings
 
 log = logging.getLogger(__name__)
-
-
-class UtcClock:
-    """The wall clock. Only for deadlines of minutes and hours, and for people."""
-
-    def now(self) -> datetime:
-        """The time now."""
-        return datetime.now(UTC)
 
 
 @dataclass
@@ -59,7 +50,7 @@ async def compose(settings: Settings) -> Operator:
         targets=KubeTargets(kube, settings),
         injectors=KubeInjectors(kube, masters, settings),
         store=store,
-        clock=UtcClock(),
+        clock=kube.clock,
     )
     reconciler = Reconciler(ports)
     health = Health(reconciler, kube.requests)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -33,6 +36,8 @@ APIS = {
 """Every kind that the operator touches, by plural name. RBAC in the charts grants these and no more."""
 
 TIMEOUT_SECONDS = 15
+CLOCK_TOLERANCE = timedelta(seconds=2)
+"""The header has whole seconds, and answers take their time: smaller differences are no news."""
 MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -48,6 +53,34 @@ class Rejected(Exception):  # noqa: N818 - named for the fact
     """The API server finds the object itself wrong (HTTP 400, 422): trying again is no use."""
 
 
+class ServerClock:
+    """The time by the API server's clock, as its answers tell it, and by our monotonic clock between two answers.
+
+    Times of objects are compared with it: they are the API server's. Our own wall clock may be wrong, or jump.
+    """
+
+    def __init__(
+        self,
+        wall: Callable[[], datetime] = lambda: datetime.now(UTC),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._monotonic = monotonic
+        self._known, self._at = wall(), monotonic()
+
+    def now(self) -> datetime:
+        """The time now; by our own wall clock until the first answer."""
+        return self._known + timedelta(seconds=self._monotonic() - self._at)
+
+    def heard(self, date: str | None) -> None:
+        """Take notice of an answer's header `Date`; one that is missing or cannot be read says nothing."""
+        try:
+            told = parsedate_to_datetime(date or "")
+        except ValueError:
+            return
+        if told.tzinfo is not None and abs(told - self.now()) > CLOCK_TOLERANCE:
+            self._known, self._at = told, self._monotonic()
+
+
 class Kube:
     """A connection to one API server. Make it with `connect`, end it with `close`."""
 
@@ -55,6 +88,7 @@ class Kube:
         self._api = api
         self.requests: Counter[str] = Counter()
         """Requests sent so far, by HTTP method."""
+        self.clock = ServerClock()
 
     @classmethod
     async def connect(cls, context: str | None = None) -> Kube:
@@ -87,6 +121,7 @@ class Kube:
             url, sent = serialized[1], serialized[2]
             answer = await self._api.call_api(method, url, sent, body=body, _request_timeout=TIMEOUT_SECONDS)
             data: bytes = await answer.read()  # type: ignore[no-untyped-call]
+            self.clock.heard(answer.headers.get("Date"))
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise Unavailable(f"{what}: {type(error).__name__}: {error}") from error
         if answer.status >= 400:  # noqa: PLR2004 - the first HTTP error

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from loadtest.adapters.kube import Kube, Missing, Rejected
@@ -117,7 +117,7 @@ class KubeTargets:
         """Create, renew or take over the Lease; whoever was faster keeps it."""
         namespace, name = manifests.lease_place(plan.spec, self._settings.namespace)
         me = f"{resource.owner}/{resource.uid}/{plan.run}"
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = self._kube.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {"holderIdentity": me, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
         body = await self._kube.get("leases", namespace, name)
         if body is None:

@@ -108,4 +108,7 @@ def renew_due(o: Observed) -> bool:
     """Whether the Lease that this run holds is due for renewal."""
     lease, resource = o.target.lease, o.resource
     ours = lease.holder == f"{resource.owner}/{resource.uid}/{resource.status.run_id}"
-    return ours and active(resource.status) and (lease.renewed_at is None or o.now - lease.renewed_at > LEASE_RENEWAL)
+    # A renewal in the future is one by a wrong clock: it says nothing, and the Lease must not run out meanwhile.
+    return (
+        ours and active(resource.status) and (lease.renewed_at is None or abs(o.now - lease.renewed_at) > LEASE_RENEWAL)
+    )

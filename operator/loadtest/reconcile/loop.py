@@ -31,6 +31,8 @@ PROGRESS_SECONDS = 10.0
 """At most one status write in this many seconds while nothing but progress changes."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+LONGEST_CONFLICT_PAUSE = 5.0
+"""Somebody who changes the LoadTest all the time must not make the loop a hot one."""
 
 
 Observer = Callable[..., None]
@@ -43,6 +45,7 @@ class _Pace:
     running_since: float | None = None
     written_at: float = -PROGRESS_SECONDS
     failures: int = 0
+    conflicts: int = 0
 
 
 class Reconciler:
@@ -69,10 +72,11 @@ class Reconciler:
             failed = False
             try:
                 delay = await self._step(ref, pace)
-                pace.failures = 0
+                pace.failures = pace.conflicts = 0
             except Outdated as reason:
                 log.debug("%s/%s changed meanwhile: %s", ref.namespace, ref.name, reason)
-                delay = 0.1
+                delay = min(LONGEST_CONFLICT_PAUSE, 0.1 * 2.0 ** min(pace.conflicts, 10))
+                pace.conflicts += 1
             except Unavailable as error:
                 delay, failed = self._pause(pace), True
                 log.warning("%s/%s: %s; next try in %.0f s", ref.namespace, ref.name, error, delay)
@@ -119,6 +123,8 @@ class Reconciler:
             return False
         if _substance(status) != _substance(o.resource.status):
             return True
+        if pace.failures:  # what is shown of a failure stays until a step has succeeded
+            return False
         return decision.wait is None or self._monotonic() - pace.written_at >= PROGRESS_SECONDS
 
     async def _save(self, resource: Resource, status: LoadTestStatus, pace: _Pace) -> Resource:
@@ -132,10 +138,11 @@ class Reconciler:
         """The world said a lasting no: the run ends with its reason, and what was changed is restored."""
         log.warning("%s: %s: %s", resource.owner, refusal.reason, refusal.message)
         if resource.status.ending is not None:
-            raise Unavailable(f"{refusal.reason}: {refusal.message}") from refusal
+            forbidden = refusal.reason == Reason.FORBIDDEN
+            raise Unavailable(f"{refusal.reason}: {refusal.message}", forbidden=forbidden) from refusal
         ending = Ending("Failed", reason_of(refusal.reason), refusal.message)
         refused = decision.action.run if isinstance(decision.action, Admit) else None
-        no = Decision("Preparing", ending.reason, ending.message, ending=ending, refuse=refused)
+        no = Decision(decision.phase, ending.reason, ending.message, ending=ending, refuse=refused)
         now = Observed(
             now=o.now, resource=resource, plan=o.plan, frozen=o.frozen, target=o.target, injectors=o.injectors
         )
@@ -159,7 +166,7 @@ class Reconciler:
                 await self._save(
                     resource, before_action(o, Decision("Keep", reason, message, wait=LONGEST_PAUSE)), pace
                 )
-        except (Unavailable, Outdated) as again:
+        except Exception as again:  # noqa: BLE001 - showing a failure must not be one that ends the loop
             log.warning("%s/%s: the failure could not be shown: %s", ref.namespace, ref.name, again)
 
 

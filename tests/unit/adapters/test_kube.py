@@ -3,11 +3,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from loadtest.adapters import kube as kube_module
-from loadtest.adapters.kube import Kube, Missing, Rejected, path
+from loadtest.adapters.kube import Kube, Missing, Rejected, ServerClock, path
 from loadtest.ports import Outdated, Unavailable
 from tests.unit.adapters.memory_api import MemoryApi, kube_to
 
@@ -142,3 +143,36 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 )
 def test_paths_stay_what_they_are_whatever_a_name_holds(where: tuple[str, str, str | None], expected: str) -> None:
     assert path(*where) == expected
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_the_time_is_the_api_servers_whatever_becomes_of_our_own_clock() -> None:
+    wall, elapsed = [NOON + timedelta(hours=1)], [0.0]
+    clock = ServerClock(lambda: wall[0], lambda: elapsed[0])
+    assert clock.now() == NOON + timedelta(hours=1), "before the first answer there is nothing better"
+    clock.heard("Thu, 01 Jan 2026 12:00:00 GMT")
+    wall[0] -= timedelta(hours=3)
+    elapsed[0] = 90.0
+    assert clock.now() == NOON + timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("date", [None, "", "soon", "Thu, 01 Jan 2026 15:00:00 -0000"])
+def test_an_answer_without_a_date_says_nothing_of_the_time(date: str | None) -> None:
+    clock = ServerClock(lambda: NOON, lambda: 0.0)
+    clock.heard(date)
+    assert clock.now() == NOON
+
+
+@pytest.mark.parametrize(("told", "seconds"), [("12:00:01", 0), ("12:00:02", 0), ("11:59:59", 0), ("12:00:05", 5)])
+def test_whole_seconds_of_a_header_do_not_make_time_stagger(told: str, seconds: int) -> None:
+    clock = ServerClock(lambda: NOON, lambda: 0.0)
+    clock.heard(f"Thu, 01 Jan 2026 {told} GMT")
+    assert clock.now() == NOON + timedelta(seconds=seconds)
+
+
+async def test_every_answer_tells_the_time(kube: Kube) -> None:
+    kube.clock._known -= timedelta(hours=5)
+    await kube.get("configmaps", "ns", "x")
+    assert abs(kube.clock.now() - datetime.now(UTC)) < timedelta(minutes=5)

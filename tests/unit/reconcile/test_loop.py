@@ -11,6 +11,8 @@ from loadtest.api.conditions import ConditionType, find_condition
 from loadtest.api.status import Phase
 from loadtest.core.observed import Problem
 from loadtest.ports import Refused
+from tests.faults.changes import no_right, rejected
+from tests.faults.injection import While
 from tests.unit.reconcile.world import SPEC, START, World, drive
 
 
@@ -405,6 +407,48 @@ async def test_a_mistake_of_the_operator_is_shown_and_the_run_goes_on(monkeypatc
         await drive(world, until=lambda w: condition(w, "Ready") == ("Unknown", "OperatorError"))
     await drive(world)
     assert world.parsed.phase is Phase.SUCCEEDED
+
+
+async def test_a_right_that_is_missing_for_the_restore_is_shown_as_long_as_it_is_missing() -> None:
+    world = World()
+    await drive(world, until=lambda w: w.variant == "seven")
+    world.fault = While("P7", 1200, error=no_right, on=frozenset({"Job restore"}))
+    world.edit(abort=True)
+    seen = set()
+
+    def hour_over(w: World) -> bool:
+        w.fault.tick(w)
+        if w.fault.raised > 1:
+            seen.add(condition(w, "Ready"))
+        return w.fault.over
+
+    await drive(world, until=hour_over)
+    assert seen == {("Unknown", "Forbidden")}
+    assert world.fault.raised < 40, "ever less often"
+    await drive(world)
+    assert condition(world, "TargetRestored") == ("True", "Restored")
+
+
+async def test_a_status_that_the_api_server_rejects_does_not_end_the_loop() -> None:
+    world = World()
+    await drive(world, until=lambda w: any(w.stages.values()))
+    world.fault = While("P5", 60, error=rejected, on=frozenset({"status"}))
+
+    def over(w: World) -> bool:
+        w.fault.tick(w)
+        return w.fault.over
+
+    await drive(world, until=over)
+    await drive(world)
+    assert world.parsed.phase is Phase.SUCCEEDED
+
+
+async def test_a_lease_that_was_renewed_in_the_future_is_renewed_again() -> None:
+    world = World()
+    await drive(world, until=lambda w: any(w.stages.values()))
+    world.lease_renewed = world.now + timedelta(hours=1)
+    await drive(world)
+    assert world.lease_writes > 1
 
 
 async def test_an_injector_that_crashes_at_its_start_ends_the_run_with_its_reason() -> None:

@@ -21,7 +21,6 @@ from loadtest.api.crd import definition
 from loadtest.api.status import LoadTestStatus, PlanRef, initial_status
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import (
-    HelmJob,
     InjectorPod,
     Injectors,
     Lease,
@@ -35,10 +34,12 @@ from loadtest.core.observed import (
     TargetPod,
     Workload,
 )
+from loadtest.handlers.loadtest import has_work
 from loadtest.ports import Outdated, Ref, Refused, Stored
 from loadtest.reconcile.loop import Reconciler
 from loadtest.reconcile.ports import Ports
 from loadtest_injector.histogram import index_of
+from tests.unit.reconcile import helm
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SPEC: dict[str, Any] = {
@@ -80,6 +81,8 @@ class World:
     state: bool = False
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     jobs: dict[str, tuple[datetime, str, str]] = field(default_factory=dict)
+    dead_jobs: dict[str, Problem] = field(default_factory=dict)
+    lease_writes: int = 0
     pods: dict[str, tuple[InjectorPod, datetime]] = field(default_factory=dict)
     stages: dict[str, dict[tuple[int, int], tuple[datetime, dict[str, Any], int]]] = field(default_factory=dict)
     config_maps: dict[str, bytes] = field(default_factory=dict)
@@ -98,6 +101,32 @@ class World:
     refuse_scenario: Refused | None = None
     third_party: bool = False
     target_restarts: int = 0
+    fault: Any = None
+    """What goes wrong: asked before and after each write, and at each read; see tests/faults."""
+    snapshot: bool = False
+    foreign: bool = False
+    """Somebody else has deployed: what is live is neither the original nor of this run."""
+    stuck: bool = False
+    """The release's last revision failed or is pending."""
+    release_gone: bool = False
+    target_gone: bool = False
+    rollout_seconds: float = 0.0
+    rolled_at: datetime = START - timedelta(days=1)
+    extra_pods: int = 0
+    """Pods of the target that an autoscaler has added."""
+    helm_faults: dict[str, str] = field(default_factory=dict)
+    """Key of a helm Job -> what becomes of it: fails, fails-half-way, killed, killed-half-way, killed-after, hangs."""
+    pod_trouble: Problem | None = None
+    """New injector pods do not start, for this reason."""
+    refuse_pods: Refused | None = None
+    started: set[str] = field(default_factory=set)
+    masters_silent: bool = False
+    skew: timedelta = timedelta(0)
+    """How much the operator's clock is wrong."""
+    failing: bool = False
+    """The target fails every request."""
+    stale: dict[str, Any] | None = None
+    """What reads of the LoadTest answer instead of the truth."""
     uid: str = "uid-1"
     annotations: dict[str, str] = field(default_factory=dict)
     refused: Problem | None = None
@@ -130,11 +159,21 @@ class World:
         self.generation += 1
         self.version += 1
 
+    def delete(self) -> None:
+        """Somebody deletes the LoadTest: it goes at once, unless the operator has its finalizer on it."""
+        self.deleting, self.generation, self.version = True, self.generation + 1, self.version + 1
+        self.gone = not has_work(self.body())
+
     def seconds(self) -> float:
         return self.now.timestamp()
 
-    def write(self) -> _Write:
-        return _Write(self)
+    def write(self, what: str) -> _Write:
+        return _Write(self, what)
+
+    def look(self, what: str) -> None:
+        """A read by the operator."""
+        if self.fault is not None:
+            self.fault.read(self, what)
 
     @property
     def parsed(self) -> LoadTestStatus:
@@ -147,15 +186,20 @@ class World:
 class _Write:
     """One write to the world: the places where an operator can die."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, what: str) -> None:
         self.world = world
+        self.what = what
 
     def __enter__(self) -> None:
+        if self.world.fault is not None:
+            self.world.fault.before(self.world, self.what)
         self.world.writes += 1
         self._keep("before")
 
     def __exit__(self, *error: object) -> None:
         self._keep("after")
+        if self.world.fault is not None:
+            self.world.fault.after(self.world, self.what)
 
     def _keep(self, when: str) -> None:
         moments, self.world.moments = self.world.moments, None
@@ -171,17 +215,18 @@ class _Part:
 
 class _Clock(_Part):
     def now(self) -> datetime:
-        return self.w.now
+        return self.w.now + self.w.skew
 
 
 class _LoadTests(_Part):
     async def read(self, ref: Ref) -> Resource | None:
-        return None if self.w.gone or ref.uid != self.w.uid else parse(self.w.body())
+        self.w.look("LoadTest")
+        return None if self.w.gone or ref.uid != self.w.uid else parse(self.w.stale or self.w.body())
 
     async def write_status(self, resource: Resource, status: LoadTestStatus) -> Resource:
         if resource.resource_version != str(self.w.version):
             raise Outdated("changed")
-        with self.w.write():
+        with self.w.write("status"):
             self.w.status = status.to_wire()
             self.w.version += 1
             self.w.status_writes += 1
@@ -196,79 +241,99 @@ class _LoadTests(_Part):
 class _Targets(_Part):
     async def observe(self, resource: Resource, plan: RunPlan) -> Target:
         w = self.w
-        for key, (created, op, variant) in list(w.jobs.items()):
-            if w.now - created >= timedelta(seconds=3) and key not in w.outcomes:
-                w.outcomes[key] = self._helm(plan, key, op, variant)
-        running = {key for key in w.jobs if key not in w.outcomes}
-        jobs = {key: HelmJob(key, running=key in running, created_at=job[0]) for key, job in w.jobs.items()}
+        w.look("target")
         lease = Lease(w.lease, w.lease_renewed) if w.lease else Lease()
-        return Target(lease, w.state, dict(w.outcomes), jobs, (self._workload(plan),), refused=w.refused)
-
-    def _helm(self, plan: RunPlan, key: str, op: str, variant: str) -> Outcome:
-        w, changed = self.w, False
-        base = Outcome(
-            key, op, ok=True, finished_at=w.now, values_sha256="v", manifest_sha256="m", chart="runner-1.0.0"
+        if w.target_gone:
+            return Target(gone=True)
+        jobs = helm.jobs(w)  # before the outcomes: what has ended by now has written its own
+        return Target(
+            lease=lease,
+            prepared=w.state,
+            outcomes=dict(w.outcomes),
+            jobs=jobs,
+            workloads=() if w.release_gone else (self._workload(plan),),
+            refused=w.refused,
         )
-        if w.third_party and op == "restore":
-            return replace(base, ok=False, reason="RestoreConflict", message="somebody deployed revision 9 meanwhile")
-        if op == "snapshot":
-            return replace(base, revision=w.revision, unsupported=w.unsupported)
-        wanted = variant if op == "apply" else None
-        if w.variant != wanted:
-            w.variant, changed, w.revision = wanted, True, w.revision + 1
-            w.upgrades.append(wanted or "original")
-        return replace(base, changed=changed, revision=w.revision)
 
     def _workload(self, plan: RunPlan) -> Workload:
         w = self.w
         env = {"WEB_SERVER_TYPE": "gunicorn-async", "WEB_SERVER_THREADS": "1"}
-        if w.variant:
+        if w.variant and not w.foreign:
             env |= plan.variant(w.variant).env
-        pod = TargetPod(
-            f"runner-{w.revision}", f"uid-{w.revision}", ready=True, terminating=False, template_hash=str(w.revision),
-            env=env, restarts=w.target_restarts, ready_since=START,
+        names = [f"runner-{w.revision}", *(f"runner-{w.revision}-{n}" for n in range(w.extra_pods))]
+        pods = tuple(
+            TargetPod(
+                name, f"uid-{name}", ready=True, terminating=False, template_hash=str(w.revision), env=env,
+                restarts=w.target_restarts, ready_since=START,
+            )
+            for name in names
         )  # fmt: skip
-        return Workload("runner", w.revision, w.revision, 1, 1, 1, 1, (pod,))
+        count = len(pods)
+        old = 1 if (w.now - w.rolled_at).total_seconds() < w.rollout_seconds else 0
+        return Workload("runner", w.revision, w.revision, count, count + old, count, count, pods)
+
+    def _there(self) -> None:
+        if self.w.target_gone:
+            raise Refused("TargetGone", "namespace runner does not exist")
 
     async def acquire(self, resource: Resource, plan: RunPlan, seen: Target) -> None:
-        with self.w.write():
-            self.w.lease, self.w.lease_renewed = f"{resource.owner}/{resource.uid}/{plan.run}", self.w.now
+        self._there()
+        with self.w.write("Lease"):
+            if self.w.lease not in {None, seen.lease.holder}:
+                raise Outdated("another run has taken the Lease meanwhile")
+            self.w.lease, self.w.lease_renewed = f"{resource.owner}/{resource.uid}/{plan.run}", self.w.now + self.w.skew
+            self.w.lease_writes += 1
 
     async def prepare(self, resource: Resource, plan: RunPlan) -> None:
-        with self.w.write():
+        self._there()
+        with self.w.write("state"):
             self.w.state = True
 
     async def helm(self, resource: Resource, plan: RunPlan, op: str, key: str, variant: str) -> None:
-        with self.w.write():
+        self._there()
+        with self.w.write(f"Job {op}"):
             self.w.jobs.setdefault(key, (self.w.now, op, variant))
 
     async def clean(self, plan: RunPlan) -> None:
-        with self.w.write():
+        with self.w.write("clean"):
             if not self.w.jobs:
-                self.w.state = False
+                self.w.state = self.w.snapshot = False
                 self.w.outcomes = {}
-            self.w.jobs = {}
+            self.w.jobs, self.w.dead_jobs = {}, {}
 
     async def release(self, resource: Resource, plan: RunPlan) -> None:
-        with self.w.write():
-            self.w.lease = None
+        with self.w.write("give the Lease back"):
+            if self.w.lease == f"{resource.owner}/{resource.uid}/{plan.run}":
+                self.w.lease = None
 
 
 class _Pool(_Part):
     async def observe(self, resource: Resource, plan: RunPlan) -> Injectors:
         w = self.w
-        pods = tuple(
-            replace(pod, running=w.now - created >= timedelta(seconds=2), ip="10.0.0.1" if w.now > created else "")
-            for pod, created in w.pods.values()
-        )
+        w.look("injectors")
+        if w.pod_trouble is None:
+            w.started |= {name for name, (_, created) in w.pods.items() if w.now - created >= timedelta(seconds=2)}
+        pods = tuple(self._pod(pod, created) for pod, created in w.pods.values())
         masters = [pod for pod in pods if pod.is_master and pod.running]
         if not masters:
             return Injectors(pods)
+        if w.masters_silent:
+            return Injectors(pods, unreachable="as ordered by the test")
         stages = {
             key: self._progress(masters[-1].position, key, begun, order)
             for key, (begun, order, _) in w.stages.get(masters[-1].name, {}).items()
         }
         return Injectors(pods, Master(tuple(pod.name for pod in pods if not pod.is_master and pod.running), stages))
+
+    def _pod(self, pod: InjectorPod, created: datetime) -> InjectorPod:
+        if pod.name not in self.w.started and self.w.pod_trouble is not None:
+            return replace(pod, problem=self.w.pod_trouble)
+        running = pod.name in self.w.started and not pod.ended
+        return replace(pod, running=running, ip="10.0.0.1" if self.w.now > created else "")
+
+    def _admitted(self) -> None:
+        if self.w.refuse_pods:
+            raise self.w.refuse_pods
 
     def _progress(
         self, position: int, key: tuple[int, int], begun: datetime, order: Mapping[str, Any]
@@ -282,8 +347,9 @@ class _Pool(_Part):
         )
 
     async def create_master(self, resource: Resource, plan: RunPlan, position: int, generation: int) -> None:
+        self._admitted()
         name = names.master(plan.run, position, generation)
-        with self.w.write():
+        with self.w.write("master"):
             pod = InjectorPod(
                 name, position, generation, -1, running=False, ended=False, terminating=False, created_at=self.w.now
             )
@@ -292,20 +358,24 @@ class _Pool(_Part):
     async def create_worker(
         self, resource: Resource, plan: RunPlan, position: int, generation: int, index: int, master_ip: str
     ) -> None:
+        self._admitted()
         name = names.worker(plan.run, position, generation, index)
-        with self.w.write():
-            pod = InjectorPod(name, position, generation, index, running=False, ended=False, terminating=False)
+        with self.w.write("worker"):
+            pod = InjectorPod(
+                name, position, generation, index, running=False, ended=False, terminating=False, created_at=self.w.now
+            )
             self.w.pods.setdefault(name, (pod, self.w.now))
 
     async def delete(self, resource: Resource, names: tuple[str, ...]) -> None:
-        with self.w.write():
+        with self.w.write("delete injectors"):
             for name in names:
                 self.w.pods.pop(name, None)
                 self.w.stages.pop(name, None)
+                self.w.started.discard(name)
 
     async def start_stage(self, o: Observed, position: int, stage: int, attempt: int, order: Mapping[str, Any]) -> None:
         master = next(pod for pod in o.injectors.pods if pod.is_master)
-        with self.w.write():
+        with self.w.write("order"):
             self.w.stages.setdefault(master.name, {}).setdefault((stage, attempt), (self.w.now, dict(order), position))
 
     async def record(self, o: Observed, position: int, stage: int, attempt: int) -> dict[str, Any]:
@@ -313,22 +383,24 @@ class _Pool(_Part):
         _, order, _ = self.w.stages[master.name][stage, attempt]
         reason = self.w.invalid_attempts.get((position, stage, attempt))
         factor = 100 if (position, stage) in self.w.slow else 1
-        return record(o.plan.run if o.plan else "", position, stage, attempt, order, reason, factor)
+        outcome = "failure" if self.w.failing else "success"
+        return record(o.plan.run if o.plan else "", position, stage, attempt, order, reason, factor, outcome)
 
 
 class _Store(_Part):
     async def freeze(self, resource: Resource, plan: RunPlan) -> PlanRef:
         if self.w.refuse_scenario:
             raise self.w.refuse_scenario
-        with self.w.write():
+        with self.w.write("plan"):
             self.w.plan_json = plan.to_json()
         return PlanRef(name=names.plan(plan.run), sha256="s")
 
     async def plan(self, resource: Resource, run: str) -> RunPlan | None:
+        self.w.look("plan")
         return RunPlan.from_json(self.w.plan_json) if self.w.plan_json else None
 
     async def put(self, resource: Resource, name: str, record: Mapping[str, Any]) -> Stored:
-        with self.w.write():
+        with self.w.write("record"):
             self.w.config_maps.setdefault(name, encode(record))
         return Stored(name, 1, "hash")
 
@@ -337,11 +409,11 @@ class _Store(_Part):
         return (decode(data), Stored(name, 1, "hash")) if data is not None else None
 
     async def forget(self, resource: Resource, keep_run: str | None) -> None:
-        with self.w.write():
+        with self.w.write("forget"):
             self.w.config_maps = {}
 
     async def drop_plan(self, resource: Resource, run: str) -> None:
-        with self.w.write():
+        with self.w.write("drop plan"):
             self.w.plan_json = None
 
 
@@ -353,6 +425,7 @@ def record(
     order: Mapping[str, Any],
     reason: str | None,
     factor: int = 1,
+    outcome: str = "success",
 ) -> dict[str, Any]:
     """A stage record as the master writes it: ten requests of 1 to 10 ms, times `factor`."""
     micros = [(n + 1) * 1000 * factor for n in range(10)]
@@ -366,7 +439,7 @@ def record(
         "window": {"startedAt": "2026-01-01T00:00:00.000000+00:00", "durationMicros": 10_000_000},
         "histograms": [
             {
-                "method": "GET", "name": "/page/", "outcome": "success", "count": 10, "sumMicros": sum(micros),
+                "method": "GET", "name": "/page/", "outcome": outcome, "count": 10, "sumMicros": sum(micros),
                 "minMicros": micros[0], "maxMicros": micros[-1], "contentBytes": 10 * 9763,
                 "buckets": [[index_of(value), 1] for value in micros],
             }
