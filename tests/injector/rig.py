@@ -113,6 +113,12 @@ class Rig:
         }
         (self.directory / "scenario.json").write_text(json.dumps(scenario | changes))
 
+    def write_locustfile(self, text: str, **beside: str) -> None:
+        """A scenario that is this locustfile, with files beside it by their names without `.py`."""
+        for name, content in {**beside, "locustfile": text}.items():
+            (self.directory / f"{name}.py").write_text(content)
+        self.write_scenario(kind="locustfile", locustfile=str(self.directory / "locustfile.py"))
+
     def request(
         self, method: str, path: str, body: Any = None, *, token: str = TOKEN, port: int | None = None
     ) -> tuple[int, Any]:

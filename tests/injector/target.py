@@ -51,6 +51,8 @@ def answer(method: str, path: str, environ: dict[str, Any], body: bytes) -> tupl
         SESSIONS[session] = secrets.token_hex(8)
         right = token.count(".") == 4
         return (302 if right else 401), [("Location", "/questionnaire"), ("Set-Cookie", f"session={session}")], b""
+    if path.startswith("/open/"):
+        return (404 if path.endswith("/missing/") else 200), [], b"open to all"
     cookie = environ.get("HTTP_COOKIE", "").removeprefix("session=")
     if cookie not in SESSIONS:
         return 401, [], b"no session"

@@ -1,8 +1,9 @@
 """`python -m loadtest_injector master` and `python -m loadtest_injector worker`; see the package for the flow.
 
 Exit codes: 0 it was asked to end (SIGTERM, the master's quit, the load deadline of a worker, results held long enough);
-1 it failed, and the log says how; 2 its arguments, environment or scenario are wrong; 3 a worker has no master (never
-found within 5 minutes, or silent for 5 s). An exit code says nothing of a stage: its record does.
+1 it failed, and the log says how; 2 its arguments or environment are wrong; 3 a worker has no master (never found
+within 5 minutes, or silent for 5 s); 4 the scenario cannot be used. An exit code says nothing of a stage: its record
+does.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def main(arguments: list[str]) -> int:
 
     from loadtest_injector.scenario import ScenarioError  # noqa: PLC0415
     from loadtest_injector.settings import SettingsError, master_settings, worker_settings  # noqa: PLC0415
+    from loadtest_injector.termination import tell_scenario  # noqa: PLC0415
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
@@ -35,7 +37,9 @@ def main(arguments: list[str]) -> int:
         from loadtest_injector.worker import run_worker  # noqa: PLC0415
 
         return run_worker(worker_settings(os.environ))
-    except (SettingsError, ScenarioError) as error:
+    except ScenarioError as error:
+        return tell_scenario(str(error))
+    except SettingsError as error:
         logging.error("%s", error)  # noqa: TRY400, LOG015 - a wrong setting is not a bug: no traceback
         return EXIT_CONFIGURATION
     except Exception:

@@ -14,9 +14,9 @@ from locust.runners import WorkerRunner
 from loadtest_injector import messages
 from loadtest_injector.clock import ClockEstimate, RoundTrip, estimate
 from loadtest_injector.cpu import CpuSample, block_means, capacity, highest_mean, mean_percent
-from loadtest_injector.recorder import Identity, Recorder, Schedule
+from loadtest_injector.recorder import Identity, Schedule
 from loadtest_injector.settings import WorkerSettings
-from loadtest_injector.users import Attempt
+from loadtest_injector.users import Attempt, Users
 
 REPORT_SECONDS = 1.0
 """A worker tells of itself, samples its CPU time and sends what it recorded this often."""
@@ -36,8 +36,9 @@ log = logging.getLogger(__name__)
 class Agent:
     """What a worker does beside running users."""
 
-    def __init__(self, settings: WorkerSettings, runner: WorkerRunner) -> None:
+    def __init__(self, settings: WorkerSettings, runner: WorkerRunner, users: Users) -> None:
         self.attempt: Attempt | None = None
+        self._users = users
         self._settings = settings
         self._runner = runner
         self._cores = capacity(settings.cpu_limit_millis)
@@ -111,7 +112,7 @@ class Agent:
         # Locust ignores orders to spawn that are older than the last one by the wall clock, which may jump back.
         self._runner.last_received_spawn_timestamp = 0
         identity = Identity(self._settings.run, *msg.data["stage"])
-        self.attempt = Attempt(Recorder(identity), msg.data["requestTimeoutSeconds"])
+        self.attempt = self._users.attempt(identity, msg.data["requestTimeoutSeconds"])
         self._cpu = [_cpu_now()]
         self._trips = []
         for _ in range(_PINGS):
@@ -122,7 +123,8 @@ class Agent:
             return  # the master gives up on this worker in time
         self._clock = estimate(self._trips)
         answer = {"stage": msg.data["stage"], "offset": self._clock.offset, "uncertainty": self._clock.uncertainty}
-        self._send(messages.PREPARED, answer)
+        classes = [[user.__name__, user.weight, user.fixed_count] for user in self._users.classes]
+        self._send(messages.PREPARED, {**answer, "classes": classes})
 
     def _on_schedule(self, environment: Any, msg: Any) -> None:  # noqa: ARG002
         attempt, data = self._attempt_of(msg.data), msg.data
@@ -145,7 +147,7 @@ class Agent:
 
     def _send_parts(self, attempt: Attempt, schedule: Schedule) -> None:
         recorder = attempt.recorder
-        while self.attempt is attempt and not recorder.drained:
+        while self.attempt is attempt and not attempt.drained:
             left = (schedule.window_end - time.monotonic_ns()) / _NANOS
             if left <= 0:
                 # The window is over: nothing but its last requests is missing, and the next stage waits for them.
@@ -158,14 +160,17 @@ class Agent:
         if self.attempt is attempt:
             part = recorder.take_part(final=True)
             assert part is not None  # noqa: S101 - a final part is never None
-            self._send(messages.PART, {**part, "worker": self._facts(schedule)})
+            self._send(messages.PART, {**part, "worker": self._facts(attempt, schedule)})
 
-    def _facts(self, schedule: Schedule) -> dict[str, Any]:
+    def _facts(self, attempt: Attempt, schedule: Schedule) -> dict[str, Any]:
         samples = [*self._cpu, _cpu_now()]
         window = (schedule.window_at, schedule.window_end)
+        seen = attempt.observation
         return {
             "cpuPercentBlocks": block_means(samples, *window, self._cores),
             "cpuPercentMax": highest_mean(samples, *window, self._cores),
+            "unfinishedUsers": seen.unfinished if seen is not None else 0,
+            "notes": [note.to_json() for note in seen.notes()] if seen is not None else [],
         }
 
 

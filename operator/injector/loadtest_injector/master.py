@@ -23,7 +23,6 @@ from loadtest_injector.order import StageOrder
 from loadtest_injector.recorder import Identity
 from loadtest_injector.settings import MasterSettings
 from loadtest_injector.stage import NANOS, Stage
-from loadtest_injector.users import Journey
 from loadtest_injector.workers import FixedDispatcher, Workers
 
 _CHECK_SECONDS = 0.2
@@ -141,7 +140,7 @@ class Master:
 
 def run_master(settings: MasterSettings) -> int:
     """Serve until the results were held long enough or SIGTERM comes; returns the exit code."""
-    environment = Environment(user_classes=[Journey], dispatcher_class=FixedDispatcher)
+    environment = Environment(dispatcher_class=FixedDispatcher)  # workers tell what classes of users they have
     runner = environment.create_master_runner(settings.bind_host, settings.bind_port)
     master = Master(settings, runner)
     everywhere = "::" if socket.has_dualstack_ipv6() else ""

@@ -9,7 +9,7 @@ out on Locust's timer and from its quit: a part must go out when the window has 
 | PREPARE  | master | stage, requestTimeoutSeconds: a new attempt begins                                 |
 | PING     | worker | sent                                                                               |
 | PONG     | master | sent, master: its monotonic clock                                                  |
-| PREPARED | worker | stage, offset, uncertainty of the clock                                            |
+| PREPARED | worker | stage, offset, uncertainty of the clock; classes: name, weight, fixed count of each user class |
 | SCHEDULE | master | stage, warmUpAt, windowAt, windowEnd, on the master's monotonic clock, announced ahead |
 | ACCEPTED | worker | stage, inTime: whether it heard before the first of these instants                 |
 | PART     | worker | what was recorded since the last part (Recorder.take_part); the final one also CPU |

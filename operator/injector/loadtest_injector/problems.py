@@ -28,6 +28,9 @@ HISTOGRAM_PART_MISSING = "HistogramPartMissing"
 COUNT_MISMATCH = "CountMismatch"
 """All parts arrived, but they do not add up to what the worker counted."""
 
+REQUESTS_UNFINISHED = "RequestsUnfinished"
+"""requestTimeout after the window, users of a locustfile were in a task of it: requests of theirs may be missing."""
+
 DEADLINE_EXCEEDED = "DeadlineExceeded"
 """The load deadline of this master passed."""
 
@@ -54,3 +57,9 @@ class Problem:
     def to_json(self) -> dict[str, str]:
         """The form of progress and record."""
         return {"reason": self.reason, "message": self.message}
+
+
+def requests_unfinished(worker: str, users: int) -> Problem:
+    """The problem of a worker with so many users whose requests may not have ended."""
+    why = f"{users} users of worker {worker} were still in a task that began in the window, requestTimeout after it: "
+    return Problem(REQUESTS_UNFINISHED, why + "raise load.requestTimeout above the longest task, or split tasks")

@@ -40,6 +40,8 @@ class WorkerFacts:
     clock_uncertainty_micros: int | None = None
     cpu_percent_max: float | None = None
     cpu_percent_blocks: list[float] = field(default_factory=list)
+    unfinished_users: int = 0
+    notes: list[Problem] = field(default_factory=list)
 
 
 def build_record(
@@ -92,7 +94,7 @@ def build_record(
             for (method, outcome), series in sorted(tally.warm_up.items())
         ],
         "delays": tally.delays.to_json(),
-        "counters": {counter: tally.counters[counter] for counter in ("launches", "submissions")},
+        "counters": dict(sorted(tally.counters.items())),
         "workers": [_worker(worker, sender, facts[worker]) for worker, sender in tally.workers.items()],
         "problems": [problem.to_json() for problem in problems],
         "notes": [note.to_json() for note in notes],

@@ -106,7 +106,10 @@ class _Totals:
 class Recorder:
     """Records the requests of one attempt on one worker."""
 
-    def __init__(self, identity: Identity, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self, identity: Identity, clock: Callable[[], int] = time.monotonic_ns, *, journeys: bool = True
+    ) -> None:
+        """`journeys` says whether launches and submissions are told; where not, parts have none rather than 0."""
         self.identity = identity
         self._clock = clock
         prefix = f"{identity.run}/{identity.repeat}/{identity.stage}/{identity.attempt}/"
@@ -124,6 +127,7 @@ class Recorder:
         self._delays = Histogram()
         self._parts = 0
         self._last_end = 0
+        self._journeys = journeys
 
     def announce(self, schedule: Schedule) -> bool:
         """Take over when the window will be. False if its first boundary is already past: requests were mislabelled."""
@@ -148,6 +152,24 @@ class Recorder:
             self._delays.add((now - intended) // NANOS_PER_MICRO if now > intended else 0)
             return _mark((now, _WINDOW, intended))
         return _mark((now, _TAIL, intended))
+
+    def began_at(self, start: int) -> Mark:
+        """The mark of a request that began at `start`, and of which nobody knows when it should have begun."""
+        schedule = self.schedule
+        if schedule is None or start < schedule.warm_up_at:
+            return _mark((start, _RAMP, start))
+        if start < schedule.window_at:
+            return _mark((start, _WARM_UP, start))
+        if start < schedule.window_end:
+            self._open += 1
+            return _mark((start, _WINDOW, start))
+        return _mark((start, _TAIL, start))
+
+    def late(self, nanos: int) -> None:
+        """Count a delay of the injector's own that is not told by the begin of a request: a wait ended so much late."""
+        schedule = self.schedule
+        if schedule is not None and schedule.window_at <= self._clock() < schedule.window_end:
+            self._delays.add(max(0, nanos) // NANOS_PER_MICRO)
 
     def label(self, mark: Mark) -> str:
         """Value of the header X-LoadTest-Window: run/repeat/stage/attempt/segment."""
@@ -253,8 +275,7 @@ class Recorder:
             ],
             "failures": [[*key, count] for key, count in self._failures.items()],
             "segments": self._segments,
-            "launches": launches,
-            "submissions": submissions,
+            **({"launches": launches, "submissions": submissions} if self._journeys else {}),
         }
         self._cells, self._warm_up, self._failures = {}, {}, {}
         self._segments = [[0, 0] for _ in SEGMENT_NAMES]

@@ -1,6 +1,6 @@
-"""The scenario file of a run (JSON): which requests users send, to which host, and how they wait.
+"""The scenario file of a run (JSON): what users do, and to which host.
 
-Pure but for reading the files it names. See `Scenario` for the fields.
+Pure but for reading the files it names. See `Scenario` and `Locustfile` for the fields of the two kinds.
 """
 
 from __future__ import annotations
@@ -47,14 +47,41 @@ class Scenario:
     launch: Launch | None = None
 
 
-def load_scenario(path: Path) -> Scenario:
-    """Read the scenario file and the requests file that it names."""
+@dataclass(frozen=True)
+class Locustfile:
+    """Users are those of a locustfile, `file`; what lies beside it can be imported and read.
+
+    Its users get `host`; each of their HTTP requests gets `headers` that it does not have. `ca` as in `Scenario`.
+    """
+
+    file: Path
+    host: str
+    headers: dict[str, str] = field(default_factory=dict)
+    send_secure_cookies_over_http: bool = False
+    ca: Path | None = None
+
+
+def load_scenario(path: Path) -> Scenario | Locustfile:
+    """Read the scenario file, and the requests file where it names one."""
     try:
         document = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise ScenarioError(f"the scenario file {path} cannot be read: {error}") from error
-    if not isinstance(document, dict) or document.get("kind") != "requests":
-        raise ScenarioError('kind: must be "requests"')
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "locustfile":
+        return Locustfile(
+            file=Path(_text(document, "locustfile")),
+            host=_host(_text(document, "host")),
+            headers=_headers(document.get("headers") or {}),
+            send_secure_cookies_over_http=_secure(document),
+            ca=_ca(document),
+        )
+    if kind != "requests":
+        raise ScenarioError('kind: must be "requests" or "locustfile"')
+    return _requests(document)
+
+
+def _requests(document: dict[str, Any]) -> Scenario:
     launch = _launch(document.get("launch"))
     requests = Path(_text(document, "requests"))
     try:
@@ -67,9 +94,6 @@ def load_scenario(path: Path) -> Scenario:
     timeout = document.get("requestTimeoutSeconds", 60)
     if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not 0 < timeout <= 3_600:  # noqa: PLR2004
         raise ScenarioError("requestTimeoutSeconds: must be above 0 and at most 3600")
-    secure = document.get("sendSecureCookiesOverHttp", False)
-    if not isinstance(secure, bool):
-        raise ScenarioError("sendSecureCookiesOverHttp: must be true or false")
     return Scenario(
         journey=journey,
         host=_host(_text(document, "host")),
@@ -77,10 +101,21 @@ def load_scenario(path: Path) -> Scenario:
         wait_max=wait_max,
         request_timeout_seconds=float(timeout),
         headers=_headers(document.get("headers") or {}),
-        send_secure_cookies_over_http=secure,
-        ca=Path(_text(document, "ca")) if document.get("ca") is not None else None,
+        send_secure_cookies_over_http=_secure(document),
+        ca=_ca(document),
         launch=launch,
     )
+
+
+def _secure(document: dict[str, Any]) -> bool:
+    secure = document.get("sendSecureCookiesOverHttp", False)
+    if not isinstance(secure, bool):
+        raise ScenarioError("sendSecureCookiesOverHttp: must be true or false")
+    return secure
+
+
+def _ca(document: dict[str, Any]) -> Path | None:
+    return Path(_text(document, "ca")) if document.get("ca") is not None else None
 
 
 def _text(document: dict[str, Any], key: str) -> str:

@@ -25,6 +25,7 @@ from loadtest_injector.problems import Problem
 from loadtest_injector.record import Timing, WorkerFacts, build_record, encode_record
 from loadtest_injector.recorder import NANOS_PER_MICRO, Identity
 from loadtest_injector.tally import Tally
+from loadtest_injector.workers import UserClass
 
 NANOS = 1_000_000_000
 ANNOUNCED_AHEAD_NANOS = NANOS
@@ -51,7 +52,7 @@ class Crew(Protocol):
     def ready(self) -> dict[str, str]: ...  # noqa: D102
     def users(self, workers: Iterable[str]) -> dict[str, int]: ...  # noqa: D102
     def send(self, name: str, data: dict[str, Any], workers: Iterable[str]) -> None: ...  # noqa: D102
-    def start_users(self, users: int, spawn_rate: float) -> None: ...  # noqa: D102
+    def start_users(self, users: int, spawn_rate: float, classes: list[UserClass]) -> None: ...  # noqa: D102
     def stop_users(self, workers: Iterable[str]) -> None: ...  # noqa: D102
     @property
     def spawned(self) -> bool: ...  # noqa: D102
@@ -92,6 +93,7 @@ class Stage:
         self._timing = Timing()
         self._clocks: dict[str, ClockEstimate] = {}
         self._accepted: dict[str, bool] = {}
+        self._classes: list[UserClass] = []  # of every worker alike: all have the same scenario
         self._window_at: int | None = None
         self._arrivals: deque[tuple[int, int]] = deque()
 
@@ -131,6 +133,7 @@ class Stage:
     def on_prepared(self, worker: str, data: dict[str, Any]) -> None:
         """A worker is prepared and knows the master's clock."""
         self._clocks[worker] = ClockEstimate(data["offset"], data["uncertainty"])
+        self._classes = [(name, weight, fixed_count) for name, weight, fixed_count in data["classes"]]
 
     def on_accepted(self, worker: str, data: dict[str, Any]) -> None:
         """A worker knows when the window is."""
@@ -147,6 +150,8 @@ class Stage:
             facts = self._facts[worker]
             facts.cpu_percent_blocks = data["worker"]["cpuPercentBlocks"]
             facts.cpu_percent_max = data["worker"]["cpuPercentMax"]
+            facts.unfinished_users = data["worker"]["unfinishedUsers"]
+            facts.notes = [Problem(note["reason"], note["message"]) for note in data["worker"]["notes"]]
 
     def progress(self) -> dict[str, Any]:
         """What the control port shows of this attempt."""
@@ -209,7 +214,7 @@ class Stage:
     def _ramp(self) -> None:
         self.state = "ramp"
         started = self._clock()
-        self._crew.start_users(self.order.users, self.order.spawn_rate)
+        self._crew.start_users(self.order.users, self.order.spawn_rate, self._classes)
         while not self._crew.spawned:
             self._check()
             gevent.sleep(_TICK_SECONDS)
@@ -317,6 +322,9 @@ class Stage:
             unfit, noted = judge(sender.name, facts.cpu_percent_max, sender.delays)
             self.problems += unfit
             notes += noted
+            notes += [Problem(note.reason, f"worker {sender.name}: {note.message}") for note in facts.notes]
+            if facts.unfinished_users:
+                self.problems.append(problems.requests_unfinished(sender.name, facts.unfinished_users))
         record = build_record(
             self.identity,
             self.order,

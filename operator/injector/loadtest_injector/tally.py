@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadtest_injector.histogram import Histogram
+from loadtest_injector.names import Names
 from loadtest_injector.problems import COUNT_MISMATCH, HISTOGRAM_PART_MISSING, Problem
 from loadtest_injector.recorder import SEGMENT_NAMES
+
+MAX_NAMES = 2_000
+"""Different names of requests kept apart over all workers, each of which keeps fewer."""
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Tally:
         self.segments = {name: [0, 0] for name in SEGMENT_NAMES}
         self.successes = Histogram()
         self.counters: Counter[str] = Counter()
+        self._names = Names(MAX_NAMES)
 
     def add(self, worker: str, part: dict[str, Any]) -> bool:
         """Add a part; False where it was dropped: of a stranger, or seen before."""
@@ -70,8 +75,9 @@ class Tally:
             sender.duplicates += 1
             return False
         sender.seen.add(part["seq"])
-        for block, method, name, outcome, content_bytes, document in part["cells"]:
+        for block, told_method, told_name, outcome, content_bytes, document in part["cells"]:
             histogram = Histogram.from_json(document)
+            method, name = self._names.of(told_method, told_name, histogram.count)
             self.endpoints.setdefault((method, name, outcome), Series()).add(histogram, content_bytes)
             self.blocks.setdefault((block, method, outcome), Series()).add(histogram, content_bytes)
             sender.received["requests"] += histogram.count
@@ -83,12 +89,13 @@ class Tally:
                 sender.received["failures"] += histogram.count
         for method, outcome, content_bytes, document in part["warmUp"]:
             self.warm_up.setdefault((method, outcome), Series()).add(Histogram.from_json(document), content_bytes)
-        for method, name, kind, message, count in part["failures"]:
+        for told_method, told_name, kind, message, count in part["failures"]:
+            method, name = self._names.of(told_method, told_name, 0)
             self.failures[method, name, kind, message] += count
         for name, (requests, failures) in zip(SEGMENT_NAMES, part["segments"], strict=True):
             self.segments[name][0] += requests
             self.segments[name][1] += failures
-        for counter in ("launches", "submissions"):
+        for counter in {"launches", "submissions"} & part.keys():
             sender.received[counter] += part[counter]
             self.counters[counter] += part[counter]
         if "final" in part:

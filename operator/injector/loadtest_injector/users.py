@@ -1,27 +1,48 @@
-"""The Locust user class of a scenario: one user walks its journeys until it is stopped."""
+"""The users of a worker, and those of a requests file: each walks its journeys until it is stopped."""
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
+import gevent
 from locust import User, task
 from locust.exception import StopUser
+from locust.runners import WorkerRunner
 
-from loadtest_injector.client import FastHttpClient
-from loadtest_injector.recorder import Recorder
+from loadtest_injector.client import FastHttpClient, tls_context
+from loadtest_injector.observation import Observation
+from loadtest_injector.recorder import Identity, Recorder
 from loadtest_injector.replay import Replay, Tokens
 from loadtest_injector.scenario import Scenario
 
 
 @dataclass
 class Attempt:
-    """What users need to know of the attempt that they run in."""
+    """What users need to know of the attempt that they run in. `observation` is there for users of a locustfile."""
 
     recorder: Recorder
     request_timeout_seconds: float
+    observation: Observation | None = None
+
+    @property
+    def drained(self) -> bool:
+        """Whether the window is over and every request begun in it has ended."""
+        return self.recorder.drained if self.observation is None else self.observation.drained
+
+
+class Users(Protocol):
+    """The kind of users that a worker has."""
+
+    classes: list[type[User]]
+
+    def join(self, runner: WorkerRunner, attempt: Callable[[], Attempt | None]) -> None:
+        """The worker has its runner; `attempt` tells the one that is on."""
+
+    def attempt(self, identity: Identity, request_timeout_seconds: float) -> Attempt:
+        """A new attempt begins; users start after this."""
 
 
 @dataclass
@@ -35,7 +56,7 @@ class Context:
 
 
 class Journey(User):
-    """A user. The master knows of it the name alone; a worker sets the context."""
+    """A user who replays the requests file; the worker sets the context."""
 
     context_of_worker: ClassVar[Context]
 
@@ -70,3 +91,39 @@ class Journey(User):
         """Close the connection: idle ones of past stages would hold the target's."""
         if self._replay is not None:
             self._client.drop_connection()
+
+
+class ReplayingUsers:
+    """Users who replay the requests file of a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.classes: list[type[User]] = [Journey]
+        self._scenario = scenario
+        self._tokens = _token_maker(scenario)
+        self._tls = tls_context(scenario.ca)
+
+    def join(self, runner: WorkerRunner, attempt: Callable[[], Attempt | None]) -> None:  # noqa: ARG002 - of Users
+        """Give users their context."""
+        Journey.context_of_worker = Context(self._scenario, self._tls, self._tokens, attempt)
+
+    def attempt(self, identity: Identity, request_timeout_seconds: float) -> Attempt:
+        """A new attempt."""
+        return Attempt(Recorder(identity), request_timeout_seconds)
+
+
+class _PooledTokens:
+    """Makes tokens in a native thread, so that the 1 ms of RSA delays no other user's request."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    def token(self) -> str:
+        return str(gevent.get_hub().threadpool.apply(self._tokens.token))
+
+
+def _token_maker(scenario: Scenario) -> Tokens | None:
+    if scenario.launch is None:
+        return None
+    from loadtest_injector.launch import TokenMaker  # noqa: PLC0415 - 0.1 s that only launches need
+
+    return _PooledTokens(TokenMaker(scenario.launch, scenario.journey))

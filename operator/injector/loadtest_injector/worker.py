@@ -10,16 +10,16 @@ from argparse import Namespace
 from typing import Any
 
 import gevent
+import locust
 from gevent.event import AsyncResult
 from locust import runners
 from locust.env import Environment
 
 from loadtest_injector.agent import Agent
-from loadtest_injector.client import tls_context
-from loadtest_injector.replay import Tokens
-from loadtest_injector.scenario import Scenario, load_scenario
+from loadtest_injector.scenario import Locustfile, Scenario, load_scenario
 from loadtest_injector.settings import WorkerSettings
-from loadtest_injector.users import Context, Journey
+from loadtest_injector.termination import end_for_scenario
+from loadtest_injector.users import ReplayingUsers, Users
 
 EXIT_MASTER_LOST = 3
 """The master was never there, or has gone."""
@@ -29,16 +29,6 @@ _NEVER = 10**9
 log = logging.getLogger(__name__)
 
 
-class _PooledTokens:
-    """Makes tokens in a native thread, so that the 1 ms of RSA delays no other user's request."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
-
-    def token(self) -> str:
-        return str(gevent.get_hub().threadpool.apply(self._tokens.token))
-
-
 def run_worker(settings: WorkerSettings) -> int:
     """Serve the master until it says quit, is lost, the deadline passes or SIGTERM comes; returns the exit code."""
     ended: AsyncResult[int] = AsyncResult()
@@ -46,10 +36,10 @@ def run_worker(settings: WorkerSettings) -> int:
         gevent.signal_handler(number, ended.set, os.EX_OK)
     started = time.monotonic()
     scenario = load_scenario(settings.scenario)
-    tokens = _token_maker(scenario)
-    tls = tls_context(scenario.ca)
+    users = ReplayingUsers(scenario) if isinstance(scenario, Scenario) else _users_of(scenario)
     # A Namespace spares Locust's own parser, which reads the environment and files of its own.
-    environment = Environment(user_classes=[Journey], parsed_options=Namespace(web_base_path="", headless=False))
+    options = Namespace(web_base_path="", headless=False)
+    environment = Environment(user_classes=users.classes, events=locust.events, parsed_options=options)
 
     def serve() -> None:
         try:
@@ -58,8 +48,8 @@ def run_worker(settings: WorkerSettings) -> int:
             log.error("no master at %s:%s", settings.master_host, settings.master_port)  # noqa: TRY400 - not a bug
             ended.set(EXIT_MASTER_LOST)
             return
-        agent = Agent(settings, runner)
-        Journey.context_of_worker = Context(scenario, tls, tokens, lambda: agent.attempt)
+        agent = Agent(settings, runner, users)
+        users.join(runner, lambda: agent.attempt)
         agent.start()
         log.info("worker %s is ready", settings.name)
         gevent.spawn(runner.greenlet.join).link(lambda _quit: ended.set(os.EX_OK))
@@ -84,9 +74,7 @@ def run_worker(settings: WorkerSettings) -> int:
     return os.EX_OK if code is None else code
 
 
-def _token_maker(scenario: Scenario) -> Tokens | None:
-    if scenario.launch is None:
-        return None
-    from loadtest_injector.launch import TokenMaker  # noqa: PLC0415 - 0.1 s that only launches need
+def _users_of(scenario: Locustfile) -> Users:
+    from loadtest_injector.locustfile import ObservedUsers  # noqa: PLC0415 - 0.2 s that only locustfiles need
 
-    return _PooledTokens(TokenMaker(scenario.launch, scenario.journey))
+    return ObservedUsers(scenario, end_for_scenario)

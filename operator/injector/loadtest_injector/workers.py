@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gevent
-from locust import runners
+from locust import User, runners
 from locust.dispatch import UsersDispatcher
 from locust.rpc import Message
 from locust.runners import STATE_INIT, STATE_MISSING, MasterRunner
@@ -30,6 +30,10 @@ _POLL_SECONDS = 0.02
 _LATE_SECONDS = 1.0
 _NEVER = 10**9
 log = logging.getLogger(__name__)
+
+
+UserClass = tuple[str, float, int]
+"""Name, weight and fixed count of a class of users, as Locust has them."""
 
 
 class FixedDispatcher(UsersDispatcher):
@@ -131,8 +135,14 @@ class Workers:
         except Exception:
             log.exception("message %s to %s was not sent", name, worker)
 
-    def start_users(self, users: int, spawn_rate: float) -> None:
-        """Begin to spawn users, dealt out evenly over all ready workers; returns at once."""
+    def start_users(self, users: int, spawn_rate: float, classes: list[UserClass]) -> None:
+        """Begin to spawn users of these classes, dealt out evenly over all ready workers; returns at once.
+
+        Only their names, weights and fixed counts matter here: the code of a locustfile is run by its workers alone.
+        """
+        self._runner.environment.user_classes = [
+            type(name, (User,), {"weight": weight, "fixed_count": fixed_count}) for name, weight, fixed_count in classes
+        ]
         self._spawning = gevent.spawn(self._runner.start, users, spawn_rate)
 
     @property

@@ -13,11 +13,10 @@ from typing import Any
 from loadtest.adapters.kube import Kube, Rejected
 from loadtest.api import names
 from loadtest.api.status import PlanRef
-from loadtest.core import manifests
+from loadtest.core import manifests, scenario
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import Resource
 from loadtest.ports import Refused, Stored
-from loadtest_injector.requests_file import RequestsFileError, parse
 
 PART_BYTES = 900_000
 """Bytes of a part: a ConfigMap takes 1 MiB, and a request to the API server 1.5 MiB with base64 and all."""
@@ -52,6 +51,18 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> bytes:
     return b"".join(base64.b64decode(part["binaryData"][RECORD_KEY]) for part in parts)
 
 
+def _split(files: Mapping[str, bytes]) -> tuple[dict[str, str], dict[str, str]]:
+    """`data` and `binaryData` of a ConfigMap with these files."""
+    data: dict[str, str] = {}
+    binary: dict[str, str] = {}
+    for name, content in files.items():
+        try:
+            data[name] = content.decode()
+        except UnicodeDecodeError:
+            binary[name] = base64.b64encode(content).decode()
+    return data, binary
+
+
 class KubeStore:
     """The `Store` port."""
 
@@ -60,47 +71,34 @@ class KubeStore:
 
     async def freeze(self, resource: Resource, plan: RunPlan) -> PlanRef:
         """Store scenario and plan. The plan comes last: while it is missing the run is not admitted."""
-        requests = await self._requests_file(resource, plan)
-        data = manifests.scenario_data(plan.spec, requests)
+        files = await self._files(resource, plan)
         text = plan.to_json()
-        scenario = manifests.config_map(resource, plan.run, names.scenario(plan.run), data, ROLE_SCENARIO)
+        data, binary = _split(files)
+        folder = manifests.config_map(resource, plan.run, names.scenario(plan.run), data, ROLE_SCENARIO)
+        folder |= {"binaryData": binary} if binary else {}
         frozen = manifests.config_map(resource, plan.run, names.plan(plan.run), {PLAN_KEY: text}, ROLE_PLAN)
         try:
-            await self._kube.create("configmaps", resource.namespace, scenario)
+            await self._kube.create("configmaps", resource.namespace, folder)
             await self._kube.create("configmaps", resource.namespace, frozen)
         except Rejected as error:
-            raise Refused("PlanTooLarge", f"plan or requests file do not fit into a ConfigMap: {error}") from error
+            raise Refused("PlanTooLarge", f"plan or scenario do not fit into a ConfigMap: {error}") from error
         return PlanRef(name=names.plan(plan.run), sha256=hashlib.sha256(text.encode()).hexdigest())
 
-    async def _requests_file(self, resource: Resource, plan: RunPlan) -> str:
-        source = plan.spec.scenario.requests
-        if source is None:
-            raise Refused("InvalidSpec", "spec.scenario names no kind of scenario")
-        where = f"ConfigMap {resource.namespace}/{source.config_map.name}"
-        body = await self._kube.get("configmaps", resource.namespace, source.config_map.name)
+    async def _files(self, resource: Resource, plan: RunPlan) -> dict[str, bytes]:
+        """The scenario's files, from the ConfigMap that the spec names."""
+        field, name = scenario.name(plan.spec)
+        where = f"ConfigMap {resource.namespace}/{name}"
+        body = await self._kube.get("configmaps", resource.namespace, name)
         if body is None:
-            raise Refused(
-                "ScenarioNotFound",
-                f"{where} does not exist: create it, or correct spec.scenario.requests.configMap.name",
-            )
-        texts: dict[str, str] = body.get("data") or {}
-        binaries: dict[str, str] = body.get("binaryData") or {}
-        if source.config_map.key in texts:
-            content: bytes = texts[source.config_map.key].encode()
-        elif source.config_map.key in binaries:
-            content = base64.b64decode(binaries[source.config_map.key])
-        else:
-            keys = ", ".join(sorted({**texts, **binaries})) or "none"
-            raise Refused(
-                "ScenarioNotFound",
-                f"{where} has no key {source.config_map.key!r} (it has: {keys}): "
-                "correct spec.scenario.requests.configMap.key",
-            )
+            raise Refused("ScenarioNotFound", f"{where} does not exist: create it, or correct {field}")
+        given = {key: text.encode() for key, text in (body.get("data") or {}).items()}
+        given |= {key: base64.b64decode(content) for key, content in (body.get("binaryData") or {}).items()}
         try:
-            parse(content, launch=source.launch is not None)
-        except RequestsFileError as error:
-            raise Refused("InvalidScenario", f"{where}, key {source.config_map.key}: {error}") from error
-        return content.decode()
+            return scenario.files(plan.spec, given)
+        except scenario.NoKey as error:
+            raise Refused("ScenarioNotFound", f"{where} has {error}") from error
+        except scenario.BadScenario as error:
+            raise Refused("InvalidScenario", f"{where}, {error}") from error
 
     async def plan(self, resource: Resource, run: str) -> RunPlan | None:
         """The frozen plan."""

@@ -72,7 +72,7 @@ class Reason(_Documented):
 
     # The scenario
     SCENARIO_NOT_FOUND = "ScenarioNotFound", "A ConfigMap, Secret or key that the scenario names does not exist."
-    INVALID_SCENARIO = "InvalidScenario", "The requests file cannot be replayed; the message names the entry."
+    INVALID_SCENARIO = "InvalidScenario", "The requests file or locustfile cannot be used; the message names the place."
 
     # The release
     SETTING_NOT_SUPPORTED = "SettingNotSupported", "The chart has no value for a setting that a variant sets."

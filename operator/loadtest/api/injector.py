@@ -78,15 +78,27 @@ class RequestsScenario(SpecModel):
     )
 
 
+class LocustfileScenario(SpecModel):
+    """Runs the user classes of a locustfile of one's own."""
+
+    config_map: ConfigMapKey = Field(
+        description="ConfigMap key that holds the locustfile. The other keys of the ConfigMap are files beside it, "
+        "which it can import and read. What it needs of pip must be in spec.injector.image."
+    )
+
+
 class Scenario(SpecModel):
     """What each user does. Exactly one kind."""
 
     rules = (
         Rule(
-            "[has(self.requests)].filter(kind, kind).size() == 1",
-            "scenario must name exactly one kind of scenario: requests",
+            "[has(self.requests), has(self.locustfile)].filter(kind, kind).size() == 1",
+            "scenario must name exactly one kind of scenario: requests or locustfile",
             lambda scenario: sum(getattr(scenario, kind) is not None for kind in Scenario.model_fields) == 1,
         ),
     )
 
     requests: RequestsScenario | None = Field(default=None, description="Replay a requests file.")
+    locustfile: LocustfileScenario | None = Field(
+        default=None, description="Run a locustfile; load.waitTime is not used, the file has its own."
+    )

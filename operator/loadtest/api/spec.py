@@ -12,6 +12,7 @@ from loadtest.api.fields import ConfigMapKey, SecretName, VariantName
 from loadtest.api.injector import (
     Injector,
     Launch,
+    LocustfileScenario,
     PullSecret,
     RequestsScenario,
     Resources,
@@ -35,6 +36,7 @@ __all__ = [
     "Launch",
     "Load",
     "LoadTestSpec",
+    "LocustfileScenario",
     "Matrix",
     "Measurement",
     "Objective",

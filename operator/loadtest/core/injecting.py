@@ -112,9 +112,11 @@ class _Stage:
         """Exactly the injectors that the stage asks for; None once they run and have joined or are about to."""
         if stillborn := self._stillborn():
             why = stillborn.problem.message if stillborn.problem else f"pod {stillborn.name} ended"
+            reason = Reason.INJECTORS_NOT_READY
             message = f"an injector failed before its first stage, and would fail again: {why}; see its log"
-            ending = Ending("Failed", Reason.INJECTORS_NOT_READY, message)
-            return Decision("Running", Reason.INJECTORS_NOT_READY, message, ending=ending)
+            if stillborn.problem and stillborn.problem.reason == Reason.INVALID_SCENARIO:
+                reason, message = Reason.INVALID_SCENARIO, why
+            return Decision("Running", reason, message, ending=Ending("Failed", reason, message))
         needed = range(self.work.stage.workers)
         ended = [pod for pod in self.mine if pod.ended]
         surplus = [pod for index, pod in self.workers.items() if index not in needed]

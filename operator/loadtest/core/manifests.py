@@ -172,25 +172,6 @@ def helm_job(
     }
 
 
-def scenario_data(spec: LoadTestSpec, requests: str) -> dict[str, str]:
-    """The scenario ConfigMap: what every injector of the run reads. `requests` is the requests file's text."""
-    source = spec.scenario.requests
-    launch = source.launch if source else None
-    target, load = spec.target, spec.load
-    scenario = {
-        "kind": "requests",
-        "requests": f"{SCENARIO_DIR}/{REQUESTS_FILE}",
-        "host": target.url.rstrip("/"),
-        "headers": dict(target.headers or {}),
-        "sendSecureCookiesOverHttp": target.send_secure_cookies_over_http,
-        "ca": f"{CA_DIR}/{target.tls.ca_config_map.key}" if target.tls else None,
-        "waitTime": {"minSeconds": int(load.wait_time.min.seconds), "maxSeconds": int(load.wait_time.max.seconds)},
-        "requestTimeoutSeconds": load.request_timeout.seconds,
-        "launch": {"keys": KEYS_DIR, "claims": dict(launch.claims or {})} if launch else None,
-    }
-    return {SCENARIO_FILE: json.dumps(scenario, sort_keys=True), REQUESTS_FILE: requests}
-
-
 def lease_place(spec: LoadTestSpec, operator_namespace: str) -> tuple[str, str]:
     """Namespace and name of the target's Lease: beside the release, or by the URL's host beside the operator."""
     release = spec.target.release

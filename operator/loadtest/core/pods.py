@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from loadtest.api import names
+from loadtest.api.conditions import Reason
 from loadtest.core.observed import HelmJob, InjectorPod, Problem, TargetPod, Workload
 
 Json = Mapping[str, Any]
@@ -22,6 +23,9 @@ _WAITING = {
     "RunContainerError": "ContainerConfigError",
 }
 """The kubelet's reasons for a container that waits -> our reason."""
+
+SCENARIO_CODE = 4
+"""An injector ends with this code where it cannot use the scenario (`loadtest_injector.termination`)."""
 
 FIRST_SIGNAL_CODE = 128
 """Exit codes from here on say that a signal ended the program, such as 137 for SIGKILL."""
@@ -148,14 +152,24 @@ def injector_pod(pod: Json) -> InjectorPod:
         terminating=bool(meta.get("deletionTimestamp")),
         ip=status.get("podIP", ""),
         created_at=timestamp(meta.get("creationTimestamp")),
-        problem=problem_of(pod),
-        crashed=any(0 < code < FIRST_SIGNAL_CODE for code in _exit_codes(status)),
+        problem=_scenario_problem(pod) or problem_of(pod),
+        crashed=any(0 < ended.get("exitCode", 0) < FIRST_SIGNAL_CODE for ended in _terminated(status)),
     )
 
 
-def _exit_codes(status: Json) -> Iterable[int]:
+def _terminated(status: Json) -> Iterable[Json]:
     for container in status.get("containerStatuses") or ():
-        yield ((container.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
+        yield (container.get("state") or {}).get("terminated") or {}
+
+
+def _scenario_problem(pod: Json) -> Problem | None:
+    """What an injector said before it ended because it cannot use the scenario."""
+    said = [
+        ended["message"].strip()
+        for ended in _terminated(pod.get("status") or {})
+        if ended.get("exitCode") == SCENARIO_CODE and ended.get("message")
+    ]
+    return Problem(Reason.INVALID_SCENARIO, f"pod {pod['metadata']['name']}: {said[0]}") if said else None
 
 
 def helm_job(job: Json, pods: Iterable[Json]) -> HelmJob:

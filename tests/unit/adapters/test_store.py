@@ -93,6 +93,39 @@ async def test_a_requests_file_may_be_binary_data(api: MemoryApi, kube: Kube) ->
     assert api.of("configmaps")[names.scenario(RUN)]["data"]["requests.json"] == JOURNEY
 
 
+LOCUSTFILE = {"scenario": {"requests": None, "locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}}}
+
+
+async def test_a_locustfile_is_frozen_with_the_files_beside_it(api: MemoryApi, kube: Kube) -> None:
+    data = {"shop.py": "import pages", "pages.py": "PAGES = []"}
+    api.put("configmaps", "performance", "shop", data=data, binaryData={"cart": base64.b64encode(b"\xff").decode()})
+    await KubeStore(kube).freeze(ME, plan(LOCUSTFILE))
+    frozen = api.of("configmaps")[names.scenario(RUN)]
+    assert frozen["data"].keys() == {"shop.py", "pages.py", "scenario.json"}
+    assert frozen["data"]["pages.py"] == "PAGES = []"
+    assert base64.b64decode(frozen["binaryData"]["cart"]) == b"\xff"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "says"),
+    [
+        (None, "ScenarioNotFound", "correct spec.scenario.locustfile.configMap.name"),
+        ({"other.py": ""}, "ScenarioNotFound", "correct spec.scenario.locustfile.configMap.key"),
+        ({"shop.py": "def broken(:"}, "InvalidScenario", "ConfigMap performance/shop, key shop.py, line 1: "),
+        ({"shop.py": "", "scenario.json": ""}, "InvalidScenario", "key scenario.json: this name is taken"),
+    ],
+)
+async def test_a_locustfile_that_cannot_be_used_is_refused_before_anything_is_stored(
+    api: MemoryApi, kube: Kube, data: dict[str, str] | None, reason: str, says: str
+) -> None:
+    if data is not None:
+        api.put("configmaps", "performance", "shop", data=data)
+    with pytest.raises(Refused, match=says) as refusal:
+        await KubeStore(kube).freeze(ME, plan(LOCUSTFILE))
+    assert refusal.value.reason == reason
+    assert set(api.of("configmaps")) <= {"shop"}
+
+
 async def test_a_plan_that_does_not_fit_is_refused(api: MemoryApi, kube: Kube) -> None:
     journey(api)
     api.failures["POST", "configmaps"] = (413, '{"message": "too large"}')

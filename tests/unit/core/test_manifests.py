@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from loadtest.adapters.helm_job import request as helm_request_file
 from loadtest.adapters.locust import token, token_sha256
 from loadtest.api import names
-from loadtest.core import injector_pods, manifests
+from loadtest.core import injector_pods, manifests, scenario
 from loadtest.core.expand import RunPlan
-from loadtest_injector.scenario import load_scenario
+from loadtest_injector.scenario import Locustfile, Scenario, load_scenario
 from loadtest_injector.settings import master_settings, worker_settings
 from tests.unit.api.cases.base import BARE
 from tests.unit.core.builders import RUN, bare_plan, plan, resource, spec
@@ -153,14 +153,16 @@ def test_injectors_understand_what_their_pods_tell_them() -> None:
 
 def write_scenario(folder: Path, of: RunPlan, requests: str) -> Path:
     """The mounted ConfigMap, with its paths moved into `folder`."""
-    for name, text in manifests.scenario_data(of.spec, requests).items():
-        (folder / name).write_text(text.replace(manifests.SCENARIO_DIR, str(folder)))
+    given = {"census_household_gb_eng.json": requests.encode()}
+    for name, content in scenario.files(of.spec, given).items():
+        (folder / name).write_text(content.decode().replace(manifests.SCENARIO_DIR, str(folder)))
     return folder / manifests.SCENARIO_FILE
 
 
 def test_injectors_understand_the_scenario_that_the_operator_writes(tmp_path: Path) -> None:
     requests = json.dumps({"schema_name": "test", "requests": [{"method": "GET", "url": "/questionnaire/"}]})
     rich = load_scenario(write_scenario(tmp_path, plan(RICH), requests))
+    assert isinstance(rich, Scenario)
     assert rich.host == "https://runner.runner.svc"
     assert (rich.wait_min, rich.wait_max, rich.request_timeout_seconds) == (1, 2, 60)
     assert rich.headers == {"X-Team": "performance"}
@@ -168,7 +170,21 @@ def test_injectors_understand_the_scenario_that_the_operator_writes(tmp_path: Pa
     assert (rich.launch.keys, rich.launch.claims) == (Path(manifests.KEYS_DIR), {"region_code": "GB-WLS"})
     assert rich.ca == Path("/etc/loadtest/ca/ca.crt")
     plain = load_scenario(write_scenario(tmp_path, bare_plan({"target": {"url": "http://runner:80/"}}), requests))
+    assert isinstance(plain, Scenario)
     assert (plain.host, plain.launch, plain.ca) == ("http://runner:80", None, None)
+
+
+def test_injectors_understand_the_locustfile_that_the_operator_names(tmp_path: Path) -> None:
+    of = plan(RICH | {"scenario": {"requests": None, "locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}}})
+    given = scenario.files(of.spec, {"shop.py": b"x = 1", "data.csv": b"\xff"})
+    (tmp_path / "scenario.json").write_bytes(given["scenario.json"])
+    read = load_scenario(tmp_path / "scenario.json")
+    assert isinstance(read, Locustfile)
+    assert read.file == Path(manifests.SCENARIO_DIR, "shop.py")
+    assert (read.host, read.headers) == ("https://runner.runner.svc", {"X-Team": "performance"})
+    assert read.ca == Path("/etc/loadtest/ca/ca.crt")
+    assert given.keys() == {"scenario.json", "shop.py", "data.csv"}
+    assert "keys" not in {volume["name"] for volume in worker(of)["spec"]["volumes"]}
 
 
 def test_helm_jobs_understand_the_request_that_the_operator_writes(tmp_path: Path) -> None:

@@ -131,6 +131,20 @@ def test_injector_pods_are_known_by_the_labels_they_were_made_with() -> None:
     assert (master.is_master, master.running, master.ip) == (True, False, "")
 
 
+def test_an_injector_that_cannot_use_the_scenario_says_why() -> None:
+    body = worker_pod(resource(None), plan(), 1, 1, 0, "10.0.0.1", image="i", pull_policy="Never")
+    ended = {"exitCode": 4, "reason": "Error", "message": "shop.py: line 3: ModuleNotFoundError: No module named 'x'\n"}
+    seen = pods.injector_pod(body | {"status": kube_pod("Failed", {"terminated": ended})["status"]})
+    assert seen.crashed
+    assert seen.problem is not None
+    assert seen.problem.reason == "InvalidScenario"
+    assert seen.problem.message.endswith("shop.py: line 3: ModuleNotFoundError: No module named 'x'")
+    other = {"exitCode": 1, "reason": "Error", "message": "a secret"}
+    seen = pods.injector_pod(body | {"status": kube_pod("Failed", {"terminated": other})["status"]})
+    assert seen.problem is not None
+    assert "secret" not in seen.problem.message
+
+
 @pytest.mark.parametrize(
     ("status", "running", "ended"),
     [

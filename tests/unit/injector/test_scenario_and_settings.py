@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadtest_injector.scenario import ScenarioError, load_scenario
+from loadtest_injector.scenario import Locustfile, Scenario, ScenarioError, load_scenario
 from loadtest_injector.settings import SettingsError, master_settings, worker_settings
 
 SCENARIO = {
@@ -31,6 +31,7 @@ def write(directory: Path, changes: dict[str, Any], requests: Any = None) -> Pat
 
 def test_a_scenario_is_read_with_its_requests_file(tmp_path: Path):
     scenario = load_scenario(write(tmp_path, {}))
+    assert isinstance(scenario, Scenario)
     assert (scenario.host, scenario.wait_min, scenario.wait_max) == ("http://runner.runner.svc:80", 1, 2)
     assert scenario.journey.schema_name == "s"
     assert scenario.send_secure_cookies_over_http is True
@@ -39,15 +40,26 @@ def test_a_scenario_is_read_with_its_requests_file(tmp_path: Path):
     assert scenario.launch.claims == {"roles": ["dumper"]}
 
 
+def test_a_locustfile_is_named_with_its_host(tmp_path: Path):
+    path = write(tmp_path, {"kind": "locustfile", "locustfile": "/etc/shop.py", "waitTime": None})
+    scenario = load_scenario(path)
+    assert isinstance(scenario, Locustfile)
+    assert (scenario.file, scenario.host) == (Path("/etc/shop.py"), "http://runner.runner.svc:80")
+    assert (scenario.ca, scenario.send_secure_cookies_over_http) == (Path("/etc/ca.crt"), True)
+
+
 def test_ca_and_launch_may_be_null(tmp_path: Path):
     scenario = load_scenario(write(tmp_path, {"ca": None, "launch": None, "headers": None}))
+    assert isinstance(scenario, Scenario)
     assert (scenario.ca, scenario.launch, scenario.headers) == (None, None, {})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "locustfile"}, "kind"),
+        ({"kind": "urls"}, "kind"),
+        ({"kind": "locustfile"}, "locustfile: must be text"),
+        ({"kind": "locustfile", "locustfile": "/a.py", "host": "runner"}, "host: must be"),
         ({"requests": "/nowhere"}, "requests: the file cannot be read"),
         ({"requests": 5}, "requests: must be text"),
         ({"host": "runner"}, "host: must be"),

@@ -48,6 +48,7 @@ class FakeWorker:
         self.prepares = True
         self.spawns = True
         self.in_time = True
+        self.facts: dict[str, Any] = {"unfinishedUsers": 0, "notes": []}
         self.transport: Callable[[Any], list[Any]] = lambda part: [part]
 
 
@@ -75,7 +76,7 @@ class FakeCrew:
         for worker in workers:
             fake = self.workers.get(worker)
             if fake is not None and name == messages.PREPARE and fake.prepares:
-                self.stage.on_prepared(worker, {"offset": 5_000, "uncertainty": 1_001})
+                self.stage.on_prepared(worker, {"offset": 5_000, "uncertainty": 1_001, "classes": [["User", 1, 0]]})
             elif fake is not None and name == messages.SCHEDULE:
                 self.stage.on_accepted(worker, {"inTime": fake.in_time})
                 gevent.spawn(
@@ -92,14 +93,14 @@ class FakeCrew:
             part = recorder.take_part()
             if part is not None:
                 self._send_part(worker, fake, part)
-        facts = {"cpuPercentBlocks": [fake.cpu_percent], "cpuPercentMax": fake.cpu_percent}
+        facts = {"cpuPercentBlocks": [fake.cpu_percent], "cpuPercentMax": fake.cpu_percent, **fake.facts}
         self._send_part(worker, fake, {**(recorder.take_part(final=True) or {}), "worker": facts})
 
     def _send_part(self, worker: str, fake: FakeWorker, part: Any) -> None:
         for arrived in fake.transport(part):
             self.stage.on_part(worker, arrived)
 
-    def start_users(self, users: int, spawn_rate: float) -> None:
+    def start_users(self, users: int, spawn_rate: float, classes: list[tuple[str, float, int]]) -> None:
         for fake in self.workers.values():
             fake.users = users // len(self.workers) if fake.spawns else 0
         self._spawned = True

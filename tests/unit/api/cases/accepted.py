@@ -83,6 +83,10 @@ ACCEPTED = [
         "a launch", {"scenario": {"requests": {"launch": {"keysSecret": {"name": "keys"}, "claims": {"ru_ref": "1"}}}}}
     ),
     Accepted(
+        "a locustfile",
+        {"scenario": {"requests": None, "locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}}},
+    ),
+    Accepted(
         "injectors with everything",
         {
             "injector": {

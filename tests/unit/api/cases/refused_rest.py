@@ -9,6 +9,17 @@ REFUSED = [
     Refused("no load", {"load": None}, at="spec.load"),
     Refused("no scenario", {"scenario": None}, at="spec.scenario"),
     Refused("no kind of scenario", {"scenario": {"requests": None}}, at="spec.scenario", says="exactly one kind"),
+    Refused(
+        "two kinds of scenario",
+        {"scenario": {"locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}}},
+        at="spec.scenario",
+        says="exactly one kind of scenario: requests or locustfile",
+    ),
+    Refused(
+        "a locustfile by its address",
+        {"scenario": {"requests": None, "locustfile": {"url": "https://example.org/shop.py"}}},
+        at="spec.scenario.locustfile.url",
+    ),
     Refused("an unknown kind of scenario", {"scenario": {"grpc": {}}}, at="spec.scenario.grpc"),
     Refused(
         "a ConfigMap without a key",
