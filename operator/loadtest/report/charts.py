@@ -77,11 +77,23 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
         line(f"p{percent}", style, lambda block, percent=percent: block.millis(percent))  # type: ignore[misc] # a default binds the loop's value
         for style, percent in enumerate(series.PERCENTS)
     ]
-    shared: dict[str, Any] = {"x_label": "seconds of the windows, in blocks of 10 s", "bands": tuple(bands)}
+    shared: dict[str, Any] = {"x_label": "seconds of the windows", "bands": tuple(bands)}
     drawn = [
-        Chart("Requests and failures", y_label="per second", lines=tuple(rates), table=_timed(rates), **shared),
+        Chart(
+            "Requests and failures, in blocks of 10 s",
+            y_label="per second",
+            lines=tuple(rates),
+            table=_timed(rates),
+            **shared,
+        ),
         Chart("Users", y_label="users", lines=(Line("users", tuple(users)),), table=_users(bands, users), **shared),
-        Chart("Response time", y_label="milliseconds", lines=tuple(times), table=_timed(times), **shared),
+        Chart(
+            "Response time, in blocks of 10 s",
+            y_label="milliseconds",
+            lines=tuple(times),
+            table=_timed(times),
+            **shared,
+        ),
     ]
     if connections:
         redis = (Line("connected clients", tuple(connections)),)
@@ -223,8 +235,8 @@ def injector_health(result: Result) -> Chart | None:
     if not lines:
         return None
     return Chart(
-        "CPU of the busiest injector pod",
-        "seconds of the windows, in blocks of 10 s",
+        "CPU of the busiest injector pod, in blocks of 10 s",
+        "seconds of the windows",
         "percent of a core",
         tuple(lines),
         values_table("Seconds", lines),

@@ -82,7 +82,7 @@ def draw(chart: Chart, name: str) -> str:
     parts += _grid(chart, x_axis, y_axis)
     parts += _marks(chart, x_axis, y_axis)
     for position, line in enumerate(chart.lines):
-        parts += _line(line, position, x_axis, y_axis)
+        parts += _line(line, position, x_axis, y_axis, [band.start for band in chart.bands])
     parts.append(f'<line class="cursor" x1="0" x2="0" y1="{TOP}" y2="{HEIGHT - BOTTOM}" visibility="hidden"/></svg>')
     return "".join(parts)
 
@@ -159,10 +159,17 @@ def _marks(chart: Chart, x_axis: Axis, y_axis: Axis) -> Iterable[str]:
             yield f'<text class="mark-label{side}" x="{x + shift:.1f}" y="{TOP + 14}">{escape(mark.label)}</text>'
 
 
-def _line(line: Line, position: int, x_axis: Axis, y_axis: Axis) -> Iterable[str]:
+def _line(line: Line, position: int, x_axis: Axis, y_axis: Axis, breaks: Sequence[float]) -> Iterable[str]:
+    """A line, broken where there is a gap and between two stages: nothing was measured on the way."""
     style = line.style % STYLES
     yield f'<g class="line s{style}" data-line="{position}">'
-    placed = [(x_axis.at(x), y_axis.at(y)) if y is not None else None for x, y in line.points]
+    placed: list[tuple[float, float] | None] = []
+    before = math.inf
+    for x, y in line.points:
+        if any(before < at < x for at in breaks):
+            placed.append(None)
+        placed.append((x_axis.at(x), y_axis.at(y)) if y is not None else None)
+        before = x
     if not line.dots:
         for piece in _pieces(placed):
             way = " ".join(f"{x:.1f},{y:.1f}" for x, y in piece)

@@ -102,6 +102,13 @@ def test_a_gap_is_not_drawn_over() -> None:
     assert text.count("<polyline") == 2
 
 
+def test_a_line_is_not_drawn_from_one_stage_to_the_next() -> None:
+    points = ((5.0, 1.0), (15.0, 1.0), (25.0, 2.0), (35.0, 2.0))
+    bands = (Band(0, 20, "a"), Band(20, 40, "b"))
+    assert svg.draw(chart_of(Line("a", points), bands=bands), "c1").count("<polyline") == 2
+    assert svg.draw(chart_of(Line("a", points)), "c1").count("<polyline") == 1
+
+
 def test_bands_and_marks_are_labelled() -> None:
     text = svg.draw(
         chart_of(
