@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadtest.core.expand import RunPlan, expand
+from loadtest.report import markdown
+from loadtest.report.planned import differences, document, outline
+from tests.unit.core.builders import bare_plan
+from tests.unit.report import samples
+
+
+def plan(**changes: Any) -> RunPlan:
+    return expand("0" * 16, samples.spec(**changes))
+
+
+def test_the_outline_has_every_repeat_and_stage_in_order() -> None:
+    found = outline(plan(repeats=2, order="Interleaved"), "x")
+    assert [repeat["variant"] for repeat in found["repeats"]][:4] == [
+        "two-threads", "three-threads", "seven-threads", "three-threads"
+    ]  # fmt: skip
+    assert found["stageRuns"] == 18
+    assert found["stages"][1] == {"index": 1, "injectors": 15, "users": 3000, "duration": "35s", "pods": 16}
+    assert found["podsAtOnce"] == 21
+
+
+def test_time_adds_up_what_is_known_beforehand() -> None:
+    # Three repeats of: three windows of 35 s, a warm-up of 60 s, ramps of 1 + 1/3 + 1/4 s, and 15 s to settle.
+    assert outline(plan(), "x")["time"] == {
+        "windows": "5m15s", "warmUps": "3m", "ramps": "4s750ms", "settling": "45s", "atLeast": "9m4s750ms"
+    }  # fmt: skip
+
+
+def test_a_variant_that_goes_on_with_its_next_repeat_does_not_settle_again() -> None:
+    assert outline(plan(repeats=2), "x")["time"]["settling"] == "45s"
+    assert outline(plan(repeats=2, order="Interleaved"), "x")["time"]["settling"] == "1m30s"
+    assert outline(bare_plan(), "x")["time"]["settling"] == "0s"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"webServer.threads": {"two-threads": "2", "seven-threads": "7"}}),
+        (
+            {"resources": {"requests": {"cpu": "3"}}},
+            {
+                "webServer.threads": {"two-threads": "2", "seven-threads": "7"},
+                "resources.requests.cpu": {"two-threads": "3"},
+            },
+        ),
+        ({"webServer": {"threads": "7"}}, {}),
+        (
+            {"webServer": {"threads": 7}},
+            {"webServer.threads": {"two-threads": 7, "seven-threads": "7"}},
+        ),
+    ],
+)
+def test_differences_are_the_values_that_are_not_the_same_in_every_variant(
+    values: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    variants = [
+        {"name": "two-threads", "runner": {"threads": 2}, "values": values},
+        {"name": "seven-threads", "runner": {"threads": 7}},
+    ]
+    assert differences(plan(variants=variants)) == expected
+
+
+def test_markdown_shows_stages_order_and_values() -> None:
+    text = markdown.text(document(plan(), "gunicorn-threads"))
+    assert "3 variants x 1 repeats x 3 stages: 9 windows against http://runner.runner.svc:80." in text
+    assert "At least 9m4s750ms: windows 5m15s" in text
+    assert "At most 21 injector pods at once, 1 of them the master." in text
+    assert '| webServer.threads | "2"         | "3"           | "7"           |' in text
+    assert '| webServer.type         | "gunicorn-threads" |' in text
+    assert "| 1        | two-threads   | 1      |" in text
+
+
+def test_a_target_without_release_has_no_values() -> None:
+    titles = [section.title for section in document(bare_plan(), "x").sections]
+    assert titles == ["Stages", "Order"]
