@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Puts the two source roots on the path of a virtual environment, and the command `loadtest` into it.
+"""Puts the two source roots on the path of a virtual environment, and its commands into it.
 
 Not `pip install -e`: that would fetch a build back end, which no lock file pins.
 """
@@ -21,9 +21,10 @@ def main(venv: Path) -> None:
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: loadtest-operator\nVersion: {VERSION}\n")
     (info / "INSTALLER").write_text("build/develop.py\n")
-    script = venv / "bin" / "loadtest"
-    script.write_text(f"#!{python}\nimport sys\n\nfrom loadtest.cli.main import main\n\nsys.exit(main())\n")
-    script.chmod(0o755)
+    for name in ("loadtest", "kubectl-loadtest"):
+        script = venv / "bin" / name
+        script.write_text(f"#!{python}\nimport sys\n\nfrom loadtest.cli.main import main\n\nsys.exit(main())\n")
+        script.chmod(0o755)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ def cli() -> None:
 
     \b
     Typical use:
+      loadtest plan loadtest.yaml               # what it would run
       kubectl apply -f loadtest.yaml
       loadtest watch my-test -n performance     # live
       loadtest wait my-test -n performance      # exit code by the result
@@ -38,6 +39,24 @@ def crd() -> None:
     from loadtest.api.crd import text
 
     click.echo(text(), nl=False)
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands and options in your shell.
+
+    \b
+    bash  loadtest completion bash > ~/.local/share/bash-completion/completions/loadtest
+    zsh   loadtest completion zsh > ~/.zfunc/_loadtest      (a folder of your fpath)
+    fish  loadtest completion fish > ~/.config/fish/completions/loadtest.fish
+    """  # noqa: D301 - click reads the character itself: lines after it are not filled
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.ClickException(f"this version of click completes nothing in {shell}")
+    click.echo(script(cli, {}, "loadtest", "_LOADTEST_COMPLETE").source())
 
 
 @cli.command(
@@ -62,6 +81,22 @@ strict_option = click.option("--strict", is_flag=True, help="Any missed objectiv
 
 
 @cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Choice(["md", "json", "yaml"]), default="md", show_default=True, help="Format."
+)
+def plan(file: Path, output: str) -> None:
+    """Show what the LoadTest of a file would run: repeats, stages, time, pods, and what each variant sets.
+
+    Nothing is touched and no cluster is needed. FILE may be - and hold other documents beside the LoadTest. Exit code
+    2: it cannot be run; the message names the field and the remedy.
+    """
+    from loadtest.cli.plan import plan as run_plan
+
+    sys.exit(run_plan(file, output))
+
+
+@cli.command()
 @click.argument("name")
 @namespace_option
 @context_option
@@ -80,7 +115,24 @@ def watch(name: str, namespace: str | None, context: str | None, interval: float
 @context_option
 @click.option("--timeout", default="13h", show_default=True, help="Give up after this long (exit code 124).")
 @strict_option
-def wait(name: str, namespace: str | None, context: str | None, timeout: str, strict: bool) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["line", "md", "json", "yaml"]),
+    default="line",
+    show_default=True,
+    help="What to print at the end: one line, the tables, or the LoadTest.",
+)
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML to this file.")
+def wait(
+    name: str,
+    namespace: str | None,
+    context: str | None,
+    timeout: str,
+    strict: bool,
+    output: str,
+    junit: Path | None,
+) -> None:
     """Wait for the end of a LoadTest. The exit code says how it went.
 
     \b
@@ -91,7 +143,7 @@ def wait(name: str, namespace: str | None, context: str | None, timeout: str, st
     """  # noqa: D301 - as above
     from loadtest.cli.watch import wait as run_wait
 
-    sys.exit(run_wait(name, namespace, context, timeout, strict=strict))
+    sys.exit(run_wait(name, namespace, context, timeout, strict=strict, form=output, junit=junit))
 
 
 @cli.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from loadtest.adapters.kube import Kube
 from loadtest.api.conditions import ConditionType, find_condition
 from loadtest.api.durations import parse_duration
 from loadtest.api.status import TERMINAL, LoadTestStatus, Verdict
+from loadtest.cli import outcome
 from loadtest.cli.cluster import default_namespace, get_loadtest, with_cluster
 from loadtest.core.events import events_between
 
@@ -90,8 +92,17 @@ def watch(name: str, namespace: str | None, context: str | None, interval: float
     return with_cluster(context, follow)
 
 
-def wait(name: str, namespace: str | None, context: str | None, timeout: str, *, strict: bool = False) -> int:
-    """Wait silently until the end; the exit code says how it went."""
+def wait(
+    name: str,
+    namespace: str | None,
+    context: str | None,
+    timeout: str,
+    *,
+    strict: bool = False,
+    form: str = "line",
+    junit: Path | None = None,
+) -> int:
+    """Wait silently until the end, print it as `form`, and write JUnit XML; the exit code says how it went."""
     limit = timeout_seconds(timeout)
 
     async def until_end(kube: Kube) -> int:
@@ -101,11 +112,16 @@ def wait(name: str, namespace: str | None, context: str | None, timeout: str, *,
             body = await get_loadtest(kube, where, name)
             status = LoadTestStatus.model_validate(body.get("status") or {})
             if ended(body, status):
-                click.echo(line(status))
-                return exit_code(status, strict=strict)
-            if time.monotonic() >= deadline:
+                code = exit_code(status, strict=strict)
+                click.echo(outcome.shown(body, form, line(status)))
+            elif time.monotonic() >= deadline:
+                code = STILL_RUNNING
                 click.echo(f"still {status.phase.value} after {timeout}: {line(status)}", err=True)
-                return STILL_RUNNING
-            await asyncio.sleep(2)
+            else:
+                await asyncio.sleep(2)
+                continue
+            if junit is not None:
+                outcome.write_junit(junit, body, code, line(status), strict=strict)
+            return code
 
     return with_cluster(context, until_end)

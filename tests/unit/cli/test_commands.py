@@ -186,3 +186,16 @@ def test_uninstall_names_the_targets_that_are_not_restored(cluster: Cluster) -> 
     assert result.exit_code == 7
     assert "NOT RESTORED: the target of performance/test" in result.output
     assert cluster.run("uninstall", "-n", "elsewhere").exit_code == 0, "only the namespaces that were named"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_of_the_shell(shell: str) -> None:
+    result = CliRunner().invoke(cli, ["completion", shell])
+    assert result.exit_code == 0
+    assert f"_LOADTEST_COMPLETE={shell}_complete" in result.stdout
+
+
+def test_the_script_completes_commands() -> None:
+    words = {"COMP_WORDS": "loadtest re", "COMP_CWORD": "1", "_LOADTEST_COMPLETE": "bash_complete"}
+    result = CliRunner().invoke(cli, env=words, prog_name="loadtest", complete_var="_LOADTEST_COMPLETE")
+    assert result.stdout.strip() == "plain,report"

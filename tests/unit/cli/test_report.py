@@ -12,6 +12,7 @@ import yaml
 from loadtest.adapters.store import decode, encode
 from tests.unit.cli.conftest import Cluster
 from tests.unit.cli.test_commands import measured
+from tests.unit.core.builders import running
 
 
 def test_each_format_is_written_to_the_screen_or_a_file(cluster: Cluster, tmp_path: Path) -> None:
@@ -89,3 +90,21 @@ def test_a_path_that_is_not_there_is_not_looked_for_in_the_cluster(cluster: Clus
     result = cluster.run("report", "results/mine")
     assert result.exit_code == 1
     assert "results/mine: there is no such file or folder" in result.output
+
+
+def test_wait_prints_the_end_in_each_format_and_writes_junit(cluster: Cluster, tmp_path: Path) -> None:
+    measured(cluster)
+    assert "### seven breakdown" in cluster.run("wait", "test", "-o", "md").stdout
+    shown = cluster.run("wait", "test", "-o", "json").stdout
+    assert json.loads(shown) == yaml.safe_load(cluster.run("wait", "test", "-o", "yaml").stdout)
+    file = tmp_path / "junit.xml"
+    result = cluster.run("wait", "test", "--junit", str(file))
+    assert (result.exit_code, result.stdout[:9]) == (0, "Succeeded")
+    assert '<testsuite name="test"' in file.read_text()
+
+
+def test_wait_that_gives_up_writes_an_error_into_junit(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.loadtest(status=running().to_wire())
+    file = tmp_path / "junit.xml"
+    assert cluster.run("wait", "test", "--timeout", "0s", "--junit", str(file)).exit_code == 124
+    assert '<error type="Running"' in file.read_text()
