@@ -6,6 +6,7 @@ from loadtest.api.spec import LoadTestSpec
 from loadtest.report import settings
 from loadtest.report.document import Table, table
 from loadtest.report.result import Result
+from loadtest.results.tables import DASH
 
 
 def profile(result: Result) -> Table:
@@ -23,7 +24,7 @@ def _load(spec: LoadTestSpec) -> list[tuple[str, str]]:
     one = set(injectors) == {"1"}
     per = "" if one else " (per load injector)"
     return [
-        ("Requests file", _scenario(spec)),
+        _scenario(spec),
         ("Run time", _run_time(spec)),
         ("User wait time minimum", str(load.wait_time.min)),
         ("User wait time maximum", str(load.wait_time.max)),
@@ -33,8 +34,10 @@ def _load(spec: LoadTestSpec) -> list[tuple[str, str]]:
     ]
 
 
-def _scenario(spec: LoadTestSpec) -> str:
-    return spec.scenario.requests.config_map.key if spec.scenario.requests else "-"
+def _scenario(spec: LoadTestSpec) -> tuple[str, str]:
+    if spec.scenario.locustfile is not None:
+        return "Locustfile", spec.scenario.locustfile.config_map.key
+    return "Requests file", spec.scenario.requests.config_map.key if spec.scenario.requests else DASH
 
 
 def _run_time(spec: LoadTestSpec) -> str:

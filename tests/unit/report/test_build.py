@@ -47,6 +47,12 @@ def test_the_profile_has_the_options_of_past_reports(document: Document) -> None
     assert rows["Questionnaire Runner min/max pods"] == "50"
 
 
+def test_the_profile_of_a_locustfile_names_it() -> None:
+    scenario = {"locustfile": {"configMap": {"name": "users", "key": "shop.py"}}}
+    table = only(build.document(samples.result(samples.spec(scenario=scenario))), "Benchmark profile")
+    assert table.rows[0] == ("Locustfile", "shop.py")
+
+
 HEADERS = {
     "Results": [
         ("Number of threads", "50th", "90th", "95th", "99th", "99.9th", "Total Requests", "Redis Connections (peak)"),
