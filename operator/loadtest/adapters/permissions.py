@@ -64,12 +64,15 @@ class Permissions:
             return Consent(exists=False)
         return Consent.of((meta.get("annotations") or {}).get(names.ANNOTATION_ALLOWED_FROM, ""))
 
-    async def _look_up(self, resource: Resource, plan: RunPlan) -> tuple[str, ...]:
-        """Addresses of the host before anything of the run has begun, () where they cannot be known.
+    async def _look_up(self, resource: Resource, plan: RunPlan) -> dict[str, tuple[str, ...]]:
+        """Addresses of each host before anything of the run has begun, none where they cannot be known.
 
         Later looks are left to the injectors, which look at the address of every connection that they make.
         """
-        name = permission.lookup_name(plan, resource.namespace, self._policy)
-        if not name or resource.status.release is not None or resource.status.variants:
-            return ()
-        return await self._resolve(name)
+        if resource.status.release is not None or resource.status.variants:
+            return {}
+        found = {}
+        for one in permission.destinations(plan):
+            if name := permission.lookup_name(one.host, resource.namespace, self._policy):
+                found[one.host] = await self._resolve(name)
+        return found

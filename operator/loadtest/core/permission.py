@@ -8,7 +8,7 @@ how much load one LoadTest may make. The answer is looked for at each step: what
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -55,22 +55,43 @@ class Consent:
         return cls(frozenset(name.strip() for name in annotation.split(",") if name.strip()))
 
 
+@dataclass(frozen=True)
+class Destination:
+    """A host that the run connects to, and the field that names it."""
+
+    field: str
+    host: str
+
+
+def destinations(plan: RunPlan) -> tuple[Destination, ...]:
+    """Every host that the run connects to: the target's, then those of the measurements."""
+    target = Destination("spec.target.url", _host(plan.spec.target.url))
+    sources = (
+        Destination(f"spec.measurements[{one.name}].redis.address", _host(f"//{one.redis.address}"))
+        for one in plan.spec.measurements or ()
+        if one.redis is not None
+    )
+    return (target, *sources)
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").lower()
+
+
 def namespaces(plan: RunPlan, own: str, policy: Policy) -> tuple[str, ...]:
     """The namespaces, other than the LoadTest's `own`, that the plan loads, changes or watches, sorted."""
     target = plan.spec.target
     concerned = {target.namespace or own, target.release.namespace if target.release else own}
-    where = host_of(plan, own, policy)
-    if isinstance(where, hosts.Service):
-        concerned.add(where.namespace)
+    places = (place_of(one.host, own, policy) for one in destinations(plan))
+    concerned |= {where.namespace for where in places if isinstance(where, hosts.Service)}
     return tuple(sorted(concerned - {own}))
 
 
-def host_of(plan: RunPlan, own: str, policy: Policy) -> hosts.Service | hosts.Outside | hosts.Never:
-    """Where the target's URL leads.
+def place_of(host: str, own: str, policy: Policy) -> hosts.Service | hosts.Outside | hosts.Never:
+    """Where a host leads from namespace `own`.
 
     `example.org` could also mean Service example of namespace org: it is outside where the policy's list has it.
     """
-    host = _host(plan)
     where = hosts.place(host, own, policy.cluster_domain)
     ambiguous = isinstance(where, hosts.Service) and host.count(".") == 1
     if ambiguous and hosts.listed(hosts.Outside(host), policy.outside_hosts):
@@ -78,37 +99,48 @@ def host_of(plan: RunPlan, own: str, policy: Policy) -> hosts.Service | hosts.Ou
     return where
 
 
-def _host(plan: RunPlan) -> str:
-    return (urlsplit(plan.spec.target.url).hostname or "").lower()
-
-
-def lookup_name(plan: RunPlan, own: str, policy: Policy) -> str:
-    """The host's name as it is to be looked up from anywhere in the cluster; "" where there is nothing to look up."""
-    match host_of(plan, own, policy):
+def lookup_name(host: str, own: str, policy: Policy) -> str:
+    """A host's name as it is to be looked up from anywhere in the cluster; "" where there is nothing to look up."""
+    match place_of(host, own, policy):
         case hosts.Service(name, namespace):
             return f"{name}.{namespace}.svc.{policy.cluster_domain}"
-        case hosts.Outside(host, None):
-            return host
+        case hosts.Outside(name, None):
+            return name
         case _:
             return ""
 
 
 def refusal(
-    plan: RunPlan, own: str, consents: Mapping[str, Consent], policy: Policy, addresses: Sequence[str] = ()
+    plan: RunPlan,
+    own: str,
+    consents: Mapping[str, Consent],
+    policy: Policy,
+    addresses: Mapping[str, Sequence[str]] | None = None,
 ) -> Problem | None:
     """Why the LoadTest of namespace `own` may not run this plan; None where it may.
 
-    `consents` has an entry for each of `namespaces`; `addresses` are those that the host resolves to, as far as known.
+    `consents` has an entry for each of `namespaces`; `addresses` are those that a host resolves to, as far as known.
     """
-    return (
-        _ceilings(plan, policy)
-        or _host_refusal(plan, own, policy)
-        or next((no for name, consent in sorted(consents.items()) if (no := _consent(name, own, consent))), None)
-        or _addresses(plan, policy, addresses)
-    )
+    return next(_refusals(plan, own, consents, policy, addresses or {}), None)
 
 
-def _ceilings(plan: RunPlan, policy: Policy) -> Problem | None:
+def _refusals(
+    plan: RunPlan,
+    own: str,
+    consents: Mapping[str, Consent],
+    policy: Policy,
+    addresses: Mapping[str, Sequence[str]],
+) -> Iterator[Problem]:
+    yield from _ceilings(plan, policy)
+    for one in destinations(plan):
+        yield from _host_refusal(one, own, policy)
+    for namespace, consent in sorted(consents.items()):
+        yield from _consent(namespace, own, consent)
+    for one in destinations(plan):
+        yield from _addresses(one, policy, addresses.get(one.host, ()))
+
+
+def _ceilings(plan: RunPlan, policy: Policy) -> Iterator[Problem]:
     users = max(stage.users for stage in plan.stages)
     rate = max(stage.spawn_rate for stage in plan.stages)
     seconds = load_seconds(plan)
@@ -127,8 +159,8 @@ def _ceilings(plan: RunPlan, policy: Policy) -> Problem | None:
             f"and at most {format_duration(policy.max_load_seconds)}"
         )
     else:
-        return None
-    return Problem(
+        return
+    yield Problem(
         Reason.CEILING_EXCEEDED,
         f"{what} are allowed here: lower it, or have whoever installed the operator raise the limit",
     )
@@ -139,58 +171,53 @@ def load_seconds(plan: RunPlan) -> float:
     return (plan.spec.load.warm_up.seconds + sum(stage.seconds for stage in plan.stages)) * len(plan.repeats)
 
 
-def _host_refusal(plan: RunPlan, own: str, policy: Policy) -> Problem | None:
-    host = _host(plan)
-    match host_of(plan, own, policy):
+def _host_refusal(one: Destination, own: str, policy: Policy) -> Iterator[Problem]:
+    match place_of(one.host, own, policy):
         case hosts.Never(why):
-            return _never(host, why)
+            yield _never(one.field, one.host, why)
         case hosts.Outside(_, address):
             if address is not None and str(address) in policy.api_server:
-                return _never(host, "is the API server")
-            if hosts.listed(hosts.Outside(host, address), policy.outside_hosts):
-                return None
-            return Problem(
-                Reason.HOST_NOT_ALLOWED,
-                f"spec.target.url: {host} is no Service of this cluster, and not among the hosts outside that may be "
-                "loaded: name a Service, such as http://runner.runner.svc, or have whoever installed the operator add "
-                "the host to limits.outsideHosts",
-            )
-        case _:
-            return None
+                yield _never(one.field, one.host, "is the API server")
+            elif not hosts.listed(hosts.Outside(one.host, address), policy.outside_hosts):
+                yield Problem(
+                    Reason.HOST_NOT_ALLOWED,
+                    f"{one.field}: {one.host} is no Service of this cluster, and not among the hosts outside that may "
+                    "be loaded: name a Service, such as runner.runner.svc, or have whoever installed the operator add "
+                    "the host to limits.outsideHosts",
+                )
 
 
-def _never(host: str, why: str) -> Problem:
-    return Problem(Reason.HOST_NOT_ALLOWED, f"spec.target.url: {host} {why}; it may not be loaded: name another host")
+def _never(field_name: str, host: str, why: str) -> Problem:
+    return Problem(Reason.HOST_NOT_ALLOWED, f"{field_name}: {host} {why}; it may not be loaded: name another host")
 
 
-def _consent(namespace: str, own: str, consent: Consent) -> Problem | None:
+def _consent(namespace: str, own: str, consent: Consent) -> Iterator[Problem]:
     if not consent.exists:
-        return Problem(
+        yield Problem(
             Reason.TARGET_GONE,
             f"namespace {namespace} does not exist: correct the namespace in spec.target, or its url; a host outside "
             "the cluster has to be in limits.outsideHosts of the operator",
         )
-    if not consent.readable:
-        return Problem(
+    elif not consent.readable:
+        yield Problem(
             Reason.FORBIDDEN,
             f"the operator may not read namespace {namespace}, and so cannot see whose LoadTests it allows: install "
             "charts/loadtest-target there, which grants it",
         )
-    if own in consent.allowed_from:
-        return None
-    return Problem(
-        Reason.NAMESPACE_NOT_ALLOWED,
-        f"namespace {namespace} does not allow LoadTests of namespace {own}: have its owner annotate it with "
-        f"{names.ANNOTATION_ALLOWED_FROM}={','.join(sorted({*consent.allowed_from, own}))}, or run it in {namespace}",
-    )
+    elif own not in consent.allowed_from:
+        wanted = ",".join(sorted({*consent.allowed_from, own}))
+        yield Problem(
+            Reason.NAMESPACE_NOT_ALLOWED,
+            f"namespace {namespace} does not allow LoadTests of namespace {own}: have its owner annotate it with "
+            f"{names.ANNOTATION_ALLOWED_FROM}={wanted}, or run it in {namespace}",
+        )
 
 
-def _addresses(plan: RunPlan, policy: Policy, addresses: Iterable[str]) -> Problem | None:
+def _addresses(one: Destination, policy: Policy, addresses: Iterable[str]) -> Iterator[Problem]:
     for text in addresses:
         address = ipaddress.ip_address(text)
         why = hosts.forbidden(address)
         if why is None and str(hosts.embedded(address)) in policy.api_server:
             why = "is the API server"
         if why:
-            return _never(f"{_host(plan)} leads to {text}, which", why)
-    return None
+            yield _never(one.field, f"{one.host} leads to {text}, which", why)

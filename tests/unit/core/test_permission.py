@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadtest.core.hosts import Outside
-from loadtest.core.permission import Consent, Policy, host_of, load_seconds, lookup_name, namespaces, refusal
+from loadtest.core.permission import Consent, Policy, load_seconds, lookup_name, namespaces, place_of, refusal
 from tests.unit.core.builders import bare_plan, plan
 
 OPEN = {"runner": Consent.of("performance, qa")}
@@ -109,24 +109,41 @@ def test_a_listed_host_outside_may_be_loaded(url: str) -> None:
 
 def test_a_name_of_two_words_is_a_service_unless_it_is_listed() -> None:
     assert namespaces(bare("http://example.org"), "performance", Policy()) == ("org",)
-    assert host_of(bare("http://example.org"), "performance", ANYWHERE) == Outside("example.org")
+    assert place_of("example.org", "performance", ANYWHERE) == Outside("example.org")
     greedy = Policy(outside_hosts=("*.svc", "*.local", "*.qa"))
     assert namespaces(bare("http://shop.qa.svc"), "performance", greedy) == ("qa",)
     assert namespaces(bare("http://shop.qa.svc.cluster.local"), "performance", greedy) == ("qa",)
 
 
 @pytest.mark.parametrize(
-    ("url", "name"),
+    ("host", "name"),
     [
-        ("http://shop", "shop.performance.svc.cluster.local"),
-        ("http://shop.qa:8080", "shop.qa.svc.cluster.local"),
-        ("http://www.example.org", "www.example.org"),
-        ("http://203.0.113.9", ""),
-        ("http://169.254.169.254", ""),
+        ("shop", "shop.performance.svc.cluster.local"),
+        ("shop.qa", "shop.qa.svc.cluster.local"),
+        ("www.example.org", "www.example.org"),
+        ("203.0.113.9", ""),
+        ("169.254.169.254", ""),
     ],
 )
-def test_a_host_is_looked_up_by_its_full_name(url: str, name: str) -> None:
-    assert lookup_name(bare(url), "performance", ANYWHERE) == name
+def test_a_host_is_looked_up_by_its_full_name(host: str, name: str) -> None:
+    assert lookup_name(host, "performance", ANYWHERE) == name
+
+
+def test_what_is_measured_must_be_allowed_as_what_is_loaded() -> None:
+    def measured(address: str) -> Any:
+        return bare_plan(
+            {"target": {"url": "http://shop"}, "measurements": [{"name": "r", "redis": {"address": address}}]}
+        )
+
+    assert namespaces(measured("redis.other.svc:6379"), "performance", Policy()) == ("other",)
+    assert refusal(measured("redis:6379"), "performance", {}, Policy()) is None
+    for address in ("169.254.169.254:80", "[::ffff:a9fe:a9fe]:80", "redis.example.com:6379"):
+        no = refusal(measured(address), "performance", {}, Policy())
+        assert no is not None
+        assert (no.reason, no.message.startswith("spec.measurements[r].redis.address: ")) == ("HostNotAllowed", True)
+    no = refusal(measured("redis:6379"), "performance", {}, Policy(), {"redis": ("169.254.169.254",)})
+    assert no is not None
+    assert "redis leads to 169.254.169.254" in no.message
 
 
 @pytest.mark.parametrize(
@@ -141,7 +158,7 @@ def test_a_host_is_looked_up_by_its_full_name(url: str, name: str) -> None:
     ],
 )
 def test_a_name_that_leads_to_a_forbidden_address_is_refused(addresses: tuple[str, ...], says: str) -> None:
-    no = refusal(bare("http://shop"), "performance", {}, ANYWHERE, addresses)
+    no = refusal(bare("http://shop"), "performance", {}, ANYWHERE, {"shop": addresses})
     assert (no.message if no else "").count(says)
     assert (no is None) is (not says)
 
