@@ -70,8 +70,10 @@ class Histogram:
         if micros >= _LINEAR:
             shift = micros.bit_length() - _HALF_BITS - 1
             index = (shift << _HALF_BITS) + (micros >> shift)
+        elif micros >= 0:
+            index = micros
         else:
-            index = index_of(micros)
+            raise ValueError(f"a duration is not negative: {micros} us")
         buckets = self.buckets
         buckets[index] = buckets.get(index, 0) + 1
         self.count += 1

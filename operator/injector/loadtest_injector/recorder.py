@@ -25,6 +25,7 @@ MAX_MESSAGES = 200
 
 MAX_MESSAGE_LENGTH = 200
 NANOS_PER_MICRO = 1_000
+_NEVER = 2**63
 
 
 class Segment(IntEnum):
@@ -115,6 +116,7 @@ class Recorder:
         prefix = f"{identity.run}/{identity.repeat}/{identity.stage}/{identity.attempt}/"
         self._labels = tuple(prefix + name for name in SEGMENT_NAMES)
         self.schedule: Schedule | None = None
+        self._window_at = self._window_end = _NEVER
         self._open = 0  # requests begun in the window and not yet ended
         self._cells: dict[tuple[int, str, str, bool], _Cell] = {}
         self._warm_up: dict[tuple[str, bool], _Cell] = {}
@@ -132,6 +134,7 @@ class Recorder:
     def announce(self, schedule: Schedule) -> bool:
         """Take over when the window will be. False if its first boundary is already past: requests were mislabelled."""
         self.schedule = schedule
+        self._window_at, self._window_end = schedule.window_at, schedule.window_end
         return self._clock() < schedule.warm_up_at
 
     def begin(self, intended: int | None = None) -> Mark:
@@ -142,16 +145,14 @@ class Recorder:
         now = self._clock()
         if intended is None:
             intended = now
-        schedule = self.schedule
-        if schedule is None or now < schedule.warm_up_at:
-            return _mark((now, _RAMP, intended))
-        if now < schedule.window_at:
-            return _mark((now, _WARM_UP, intended))
-        if now < schedule.window_end:
+        if self._window_at <= now < self._window_end:
             self._open += 1
             self._delays.add((now - intended) // NANOS_PER_MICRO if now > intended else 0)
             return _mark((now, _WINDOW, intended))
-        return _mark((now, _TAIL, intended))
+        if now >= self._window_end:
+            return _mark((now, _TAIL, intended))
+        schedule = self.schedule
+        return _mark((now, _RAMP if schedule is None or now < schedule.warm_up_at else _WARM_UP, intended))
 
     def began_at(self, start: int) -> Mark:
         """The mark of a request that began at `start`, and of which nobody knows when it should have begun."""
@@ -184,26 +185,15 @@ class Recorder:
     ) -> None:
         """Record a request that took `micros` microseconds and whose answer had `content_bytes` of content."""
         start, segment, _ = mark
-        ok = failure is None
         counts = self._segments[segment]
         counts[0] += 1
-        if not ok:
+        if failure is not None:
             counts[1] += 1
-        if segment is _WINDOW:
-            self._end_in_window(start, method, name, micros, content_bytes, failure)
-        elif segment is _WARM_UP:
-            warm = self._warm_up.get((method, ok))
-            if warm is None:
-                warm = self._warm_up[method, ok] = _Cell()
-            warm.histogram.add(micros)
-            warm.content_bytes += content_bytes
-
-    def _end_in_window(
-        self, start: int, method: str, name: str, micros: int, content_bytes: int, failure: Failure | None
-    ) -> None:
-        schedule = self.schedule
-        assert schedule is not None  # noqa: S101 - only an announced window has requests
-        key = ((start - schedule.window_at) // BLOCK_NANOS, method, name, failure is None)
+        if segment is not _WINDOW:
+            if segment is _WARM_UP:
+                self._end_in_warm_up((method, failure is None), micros, content_bytes)
+            return
+        key = ((start - self._window_at) // BLOCK_NANOS, method, name, failure is None)
         cell = self._cells.get(key)
         if cell is None:
             cell = self._cells[key] = _Cell()
@@ -211,14 +201,21 @@ class Recorder:
         cell.content_bytes += content_bytes
         totals = self._totals
         totals.requests += 1
-        totals.sum_micros += min(micros, HIGHEST_MICROS)  # as the histogram clamps it
+        totals.sum_micros += micros if micros < HIGHEST_MICROS else HIGHEST_MICROS  # as the histogram clamps it
         totals.content_bytes += content_bytes
         if failure is not None:
             totals.failures += 1
             self._count_failure((method, name), failure)
         self._open -= 1
-        if start + micros * NANOS_PER_MICRO >= schedule.window_end:
+        if start + micros * NANOS_PER_MICRO >= self._window_end:
             self._last_end = self._clock()
+
+    def _end_in_warm_up(self, key: tuple[str, bool], micros: int, content_bytes: int) -> None:
+        cell = self._warm_up.get(key)
+        if cell is None:
+            cell = self._warm_up[key] = _Cell()
+        cell.histogram.add(micros)
+        cell.content_bytes += content_bytes
 
     def _count_failure(self, endpoint: tuple[str, str], failure: Failure) -> None:
         message = failure.message[:MAX_MESSAGE_LENGTH]

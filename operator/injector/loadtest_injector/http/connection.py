@@ -101,7 +101,7 @@ class Connection:
 
     def exchange(self, request: bytes, due: float, *, head_only: bool) -> ResponseParser:
         """Send a request and read the answer to its end: the parser then holds it, until the next exchange."""
-        parser = self.parser
+        parser, stream = self.parser, self._stream
         parser.begin(head_only=head_only)
         read = self._limits.read
         if read is None:
@@ -109,7 +109,21 @@ class Connection:
         else:
             self._start_read(due, read)
         try:
-            sent_all = self._send_and_read(request, due, read)
+            if stream is None:
+                sent_all = self._send(request)
+                receive = self._receive
+            else:
+                sent_all = stream.send(request)
+                receive = stream.receive
+            while True:
+                data = receive()
+                if not data:
+                    parser.end_of_stream()
+                    break
+                if parser.feed(data):
+                    break
+                if read is not None:
+                    self._start_read(due, read)
         except OSError as error:
             self.close()
             raise of_socket(error, unanswered=not parser.started) from error
@@ -125,22 +139,6 @@ class Connection:
         if not (parser.reusable and sent_all):
             self.close()
         return parser
-
-    def _send_and_read(self, request: bytes, due: float, read: float | None) -> bool:
-        parser, stream = self.parser, self._stream
-        if stream is None:
-            sent_all, receive = self._send(request), self._receive
-        else:
-            sent_all, receive = stream.send(request), stream.receive
-        while True:
-            data = receive()
-            if not data:
-                parser.end_of_stream()
-                return sent_all
-            if parser.feed(data):
-                return sent_all
-            if read is not None:
-                self._start_read(due, read)
 
     @property
     def alive(self) -> bool:

@@ -24,9 +24,14 @@ _BEGIN: Any = object()
 _END: Any = object()
 """Marks of a message's begin and end among the pieces of its body."""
 
+_EVENTS_OF_ONE = 3
+"""Begin, body and end: an answer whose body came in one piece."""
+
 _HEAD_END = b"\r\n\r\n"
 _VERSION = b"HTTP/1."
 _INTERIM = b"1"
+_CONNECTION = b"\r\nconnection:"
+_TRANSFER_ENCODING = b"\r\ntransfer-encoding:"
 _KEEP_ALIVE = b"\r\nconnection: keep-alive\r\n"
 
 
@@ -95,10 +100,10 @@ class ResponseParser:
             end = head.find(_HEAD_END) + 4
             if end < 4:  # noqa: PLR2004 - not found
                 self._partial = head
-                self._check_start(head)
+                self._check_start(head, len(head))
                 self._parse(data)
                 return False
-            self._check_start(head[:end])
+            self._check_start(head, end)
             behind = len(head) - end
             if head[9:10] != _INTERIM:
                 self._parse(data[: len(data) - behind] if self._head_only else data)
@@ -121,8 +126,8 @@ class ResponseParser:
             raise HttpError(RESET, "the connection was closed in the middle of the answer")
         self.body = b"".join(self._events[1:])
 
-    def _check_start(self, head: bytes) -> None:
-        if len(head) + self._interim > self._max_head:
+    def _check_start(self, head: bytes, size: int) -> None:
+        if size + self._interim > self._max_head:
             raise HttpError(PROTOCOL, f"the head of the answer is longer than {self._max_head} bytes")
         if not _VERSION.startswith(head[:7]):
             raise HttpError(PROTOCOL, "the answer is not HTTP/1")
@@ -132,24 +137,29 @@ class ResponseParser:
         self.lower = lower = head.lower()
         self.status = int(head[9:12])  # llhttp has seen the digits; its own number may be that of a message behind this
         self.reusable = lower[7:8] == b"1"
-        at = lower.find(b"\r\nconnection:")
-        # What nearly all servers say need not be taken apart.
-        if at >= 0 and not (lower.startswith(_KEEP_ALIVE, at) and lower.find(b"\r\nconnection:", at + 9) < 0):
-            tokens = tokens_of(head, lower, b"connection")
-            self.reusable = "close" not in tokens and (self.reusable or "keep-alive" in tokens)
-        elif at >= 0:
-            self.reusable = True
-        coded = b"\r\ntransfer-encoding:" in lower
+        at = lower.find(_CONNECTION)
+        if at >= 0:
+            self._read_connection(head, lower, at)
+        coded = _TRANSFER_ENCODING in lower
         if coded and tokens_of(head, lower, b"transfer-encoding") != ["chunked"]:
             raise HttpError(PROTOCOL, "the answer has a transfer coding other than chunked")
         if self._head_only:
             return self._whole_without_body(behind)
-        if _END in self._events:
+        events = self._events
+        if events[-1] is _END or _END in events:
             return self._whole()
         if not coded and b"\r\ncontent-length:" not in lower:
             self._until_close = True
             self.reusable = False
         return self._more()
+
+    def _read_connection(self, head: bytes, lower: bytes, at: int) -> None:
+        # What nearly all servers say need not be taken apart.
+        if lower.startswith(_KEEP_ALIVE, at) and lower.find(_CONNECTION, at + 9) < 0:
+            self.reusable = True
+        else:
+            tokens = tokens_of(head, lower, b"connection")
+            self.reusable = "close" not in tokens and (self.reusable or "keep-alive" in tokens)
 
     def _feed_body(self, data: bytes) -> bool:
         seen = len(self._events)
@@ -165,11 +175,14 @@ class ResponseParser:
         if self._left < 0:
             return self._more()
         events = self._events
+        if len(events) == _EVENTS_OF_ONE and events[-1] is _END:
+            self.body = events[1]
+            return True
         if events[-1] is not _END or events.count(_BEGIN) > 1:
             # More than was asked for: it is left, and the connection with it.
             del events[events.index(_END) + 1 :]
             self.reusable = False
-        self.body = events[1] if len(events) == 3 else b"".join(events[1:-1])  # noqa: PLR2004 - begin, body, end
+        self.body = b"".join(events[1:-1])
         return True
 
     def _whole_without_body(self, behind: int) -> bool:
