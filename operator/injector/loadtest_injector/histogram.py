@@ -140,17 +140,24 @@ class Histogram:
         """
         histogram = cls()
         for index, count in document["buckets"]:
-            if count <= 0 or index in histogram.buckets:
+            if type(index) is not int or type(count) is not int or count <= 0 or index in histogram.buckets:
                 raise ValueError(f"bucket {index} holds {count} values, or is named twice")
             histogram.buckets[index] = count
-        histogram.count = document["count"]
-        histogram.sum_micros = document["sumMicros"]
-        histogram.clamped = document.get("clamped", 0)
+        histogram.count = _whole(document, "count")
+        histogram.sum_micros = _whole(document, "sumMicros")
+        histogram.clamped = _whole(document, "clamped", 0)
         if sum(histogram.buckets.values()) != histogram.count:
             raise ValueError(f"count is {histogram.count}, but the buckets hold {sum(histogram.buckets.values())}")
         if histogram.buckets:
             highest = value_of(max(histogram.buckets))
             lowest = value_of(min(histogram.buckets))
-            histogram.max_micros = document.get("maxMicros", min(highest, HIGHEST_MICROS))
-            histogram.min_micros = document.get("minMicros", min(lowest, HIGHEST_MICROS))
+            histogram.max_micros = _whole(document, "maxMicros", min(highest, HIGHEST_MICROS))
+            histogram.min_micros = _whole(document, "minMicros", min(lowest, HIGHEST_MICROS))
         return histogram
+
+
+def _whole(document: Mapping[str, Any], key: str, default: int | None = None) -> int:
+    value = document[key] if default is None else document.get(key, default)
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{key} is {value!r} and no whole number")
+    return value

@@ -13,11 +13,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loadtest.api import durations
-from loadtest.api.spec import IMPLICIT_VARIANT, MAX_STAGE_RUNS, LoadTestSpec, Matrix, Variant
-from loadtest.core.presets import PRESETS, Setting, overlay
+from loadtest.api.spec import IMPLICIT_VARIANT, MAX_STAGE_RUNS, LoadTestSpec, Matrix, Runner, Variant
+from loadtest.core.presets import EQ_QUESTIONNAIRE_RUNNER, PRESETS, Setting, overlay
+
+_RUNNER_NUMBERS = frozenset({"workers", "threads", "uwsgiAsyncCores", "replicas"})
 
 
 class InvalidSpec(ValueError):  # noqa: N818 - it is named for the fact, as all our errors
@@ -205,6 +207,7 @@ def _resolve(variant: Variant, settings: Mapping[str, Setting]) -> VariantPlan:
                 f"spec.target.release.settings maps to the chart: add {{name: {name}, paths: [...]}} there, or write "
                 "the chart's value under `values`"
             )
+        _check_number(variant.name, setting, word)
         try:
             value = setting.chart_value(word)
         except ValueError as error:
@@ -225,6 +228,20 @@ def _resolve(variant: Variant, settings: Mapping[str, Setting]) -> VariantPlan:
     return VariantPlan(
         name=variant.name, values=merged(values, variant.values or {}), env=env, replicas=replicas, paths=paths
     )
+
+
+def _check_number(variant: str, setting: Setting, word: str) -> None:
+    """A word for one of the Runner's numbers, from `settings` or a matrix, must be what `runner` would take."""
+    if setting not in EQ_QUESTIONNAIRE_RUNNER or setting.name not in _RUNNER_NUMBERS:
+        return
+    where = f"spec.variants[{variant}].{setting.name}"
+    if not (word.isascii() and word.isdigit()):
+        raise InvalidSpec(f"{where}: {word!r} is not a whole number: give what runner.{setting.name} would take")
+    try:
+        Runner.model_validate({setting.name: int(word)})
+    except ValidationError as error:
+        why = error.errors(include_url=False, include_input=False)[0]["msg"].lower()
+        raise InvalidSpec(f"{where} is {word}: {why}") from error
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,11 +66,11 @@ def place(host: str, own_namespace: str, cluster_domain: str = "cluster.local") 
     inside = host.endswith(f".{cluster_domain}")
     labels = host.removesuffix(f".{cluster_domain}").split(".")
     if labels[-1] == "pod":
-        return Never("names a pod by its address: name a Service")
+        return Never("names a pod by its address")
     if labels[-1] == "svc" and len(labels) > _WITH_NAMESPACE:
         return _service(labels[-3], labels[-2])
     if inside:
-        return Never("is no name of a Service: write it such as runner.runner.svc")
+        return Never("is no name of a Service, such as runner.runner.svc")
     if len(labels) == 1:
         return _service(host, own_namespace)
     if len(labels) == _WITH_NAMESPACE:
@@ -89,7 +89,7 @@ def _literal(text: str) -> Outside | Never:
         address = ipaddress.ip_address(text)
     except ValueError:
         # Resolvers take 2852039166, 0xa9fe.0xa9fe and 0251.254.169.254 for addresses. Nobody needs to write them so.
-        return Never("is an address in an unusual spelling: write four decimal numbers")
+        return Never("is an address in an unusual spelling")
     why = forbidden(address)
     return Never(why) if why else Outside(str(address), address)
 

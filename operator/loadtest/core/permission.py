@@ -188,7 +188,7 @@ def _host_refusal(one: Destination, own: str, policy: Policy) -> Iterator[Proble
 
 
 def _never(field_name: str, host: str, why: str) -> Problem:
-    return Problem(Reason.HOST_NOT_ALLOWED, f"{field_name}: {host} {why}; it may not be loaded: name another host")
+    return Problem(Reason.HOST_NOT_ALLOWED, f"{field_name}: {host} {why}, and is never loaded: name another host")
 
 
 def _consent(namespace: str, own: str, consent: Consent) -> Iterator[Problem]:

@@ -112,21 +112,21 @@ def parse(stored: Mapping[str, Any]) -> Record:
         counters = record.get("counters") or {}
         problems = [*(record.get("problems") or ()), *(stored.get("problems") or ())]
         return Record(
-            position=record["repeat"],
-            stage=record["stage"],
-            attempt=record["attempt"],
-            injectors=record["order"]["injectors"],
-            users=record["order"]["users"],
+            position=_whole(record["repeat"]),
+            stage=_whole(record["stage"]),
+            attempt=_whole(record["attempt"]),
+            injectors=_whole(record["order"]["injectors"]),
+            users=_whole(record["order"]["users"]),
             complete=bool(record["complete"]),
-            started_at=window.get("startedAt"),
-            duration_micros=window.get("durationMicros") or 0,
+            started_at=None if (started := window.get("startedAt")) is None else _text(started),
+            duration_micros=_whole(window.get("durationMicros") or 0),
             endpoints=tuple(_endpoint(entry) for entry in record.get("histograms") or ()),
             warm_up=tuple(_endpoint({"name": "", **entry}) for entry in record.get("warmUp") or ()),
             failure_kinds=_kinds(record.get("failures") or ()),
-            launches=counters.get("launches"),
-            submissions=counters.get("submissions"),
-            problems=tuple(Problem(entry["reason"], entry["message"]) for entry in problems),
-            notes=tuple(Problem(entry["reason"], entry["message"]) for entry in record.get("notes") or ()),
+            launches=_whole_or_none(counters.get("launches")),
+            submissions=_whole_or_none(counters.get("submissions")),
+            problems=tuple(_problem(entry) for entry in problems),
+            notes=tuple(_problem(entry) for entry in record.get("notes") or ()),
             delays=Histogram.from_json(record["delays"]) if record.get("delays") else None,
             series=tuple(_series(record, entry) for entry in record["order"].get("measurements") or ()),
         )
@@ -141,19 +141,39 @@ def _know(outer: str, inner: str) -> None:
         raise BadRecord(f"unknown format {outer!r} with {inner!r}")
 
 
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no whole number")
+    return value
+
+
+def _whole_or_none(value: Any) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _problem(entry: Mapping[str, Any]) -> Problem:
+    return Problem(_text(entry["reason"]), _text(entry["message"]))
+
+
 def _kinds(failures: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     kinds: Counter[str] = Counter()
     for entry in failures:
-        kinds[entry["kind"]] += entry["count"]
+        kinds[_text(entry["kind"])] += _whole(entry["count"])
     return dict(sorted(kinds.items()))
 
 
 def _endpoint(entry: Mapping[str, Any]) -> Endpoint:
     return Endpoint(
-        method=entry["method"],
-        name=entry["name"],
+        method=_text(entry["method"]),
+        name=_text(entry["name"]),
         success=entry["outcome"] == "success",
-        content_bytes=entry.get("contentBytes", 0),
+        content_bytes=_whole(entry.get("contentBytes", 0)),
         histogram=Histogram.from_json(entry),
     )
 
