@@ -22,7 +22,7 @@ from loadtest.api.injector import (
 from loadtest.api.load import Load, Stage, WaitTime
 from loadtest.api.measurements import AT_MOST_ONE_REDIS, MAX_MEASUREMENTS, Measurement
 from loadtest.api.model import ListMap, Rule, SpecModel, between
-from loadtest.api.objectives import MAX_OBJECTIVES, Objective
+from loadtest.api.objectives import MAX_OBJECTIVES, Objective, Percentage
 from loadtest.api.target import Chart, Release, Selector, Setting, Target, Tls
 from loadtest.api.variants import MAX_VARIANTS, RUNNER_SETTINGS, Axis, Matrix, Runner, Variant
 
@@ -225,6 +225,11 @@ class LoadTestSpec(SpecModel):
         ]
         | None
     ) = Field(default=None, description="What is measured beside the load, through each stage's window.")
+    equivalence_margin: Percentage | None = Field(
+        default=None,
+        description="Differences to the baseline up to this share, such as 3%, do not matter: variants that are shown "
+        "to be within it are Equivalent. Without it nothing is.",
+    )
 
 
 def test_defining(spec: LoadTestSpec) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from loadtest.api.comparison import StageComparison, VariantComparison
 from loadtest.api.conditions import Condition, ConditionStatus, ConditionType, Reason
 from loadtest.api.figures import (
     Figures,
@@ -48,6 +49,7 @@ __all__ = [
     "StageResult",
     "Summary",
     "Validity",
+    "VariantComparison",
     "VariantResult",
     "Verdict",
     "WarmUp",
@@ -146,21 +148,6 @@ class Summary(StatusModel):
     verdict: Verdict | None = Field(default=None, description="What the figures say.")
 
 
-class StageComparison(StatusModel):
-    """One stage of a variant beside the same stage of the baseline: plain ratios, in thousandths (1000 = equal).
-
-    They are no claim: with few repeats a difference may be chance.
-    """
-
-    stage: int = Field(description="Which stage of load.stages, counted from 0.")
-    p50_permille: int | None = Field(default=None, description="Ratio of the medians.")
-    p90_permille: int | None = Field(default=None, description="Ratio of the 90th percentiles.")
-    p95_permille: int | None = Field(default=None, description="Ratio of the 95th percentiles.")
-    p99_permille: int | None = Field(default=None, description="Ratio of the 99th percentiles.")
-    p999_permille: int | None = Field(default=None, description="Ratio of the 99.9th percentiles.")
-    requests_per_second_permille: int | None = Field(default=None, description="Ratio of the requests per second.")
-
-
 class RunResult(StatusModel):
     """One repeat of a variant: one pass through all stages."""
 
@@ -202,9 +189,6 @@ class VariantResult(StatusModel):
     runs: Annotated[list[RunResult], ListMap("repeat")] = Field(
         default_factory=list, description="The repeats that were begun."
     )
-    compared_with_baseline: Annotated[list[StageComparison], ListMap("stage")] | None = Field(
-        default=None, description="Plain ratios to the baseline, for stages that are valid in both."
-    )
 
 
 class LoadTestStatus(StatusModel):
@@ -234,6 +218,9 @@ class LoadTestStatus(StatusModel):
     )
     objectives: Annotated[list[ObjectiveResult], ListMap("name")] | None = Field(
         default=None, description="The objectives of the spec, and whether they were met so far."
+    )
+    comparison: Annotated[list[VariantComparison], ListMap("variant")] | None = Field(
+        default=None, description="Each variant beside the baseline; made once, at the end of the run."
     )
 
 

@@ -101,6 +101,11 @@ class ReleaseLease:
 
 
 @dataclass(frozen=True)
+class Evaluate:
+    """Compare the variants, from the status and the stored records."""
+
+
+@dataclass(frozen=True)
 class DropPlan:
     """Delete the frozen plan and scenario of a run that is over; its results stay."""
 
@@ -118,5 +123,6 @@ Action = (
     | LoseStage
     | CleanTarget
     | ReleaseLease
+    | Evaluate
     | DropPlan
 )

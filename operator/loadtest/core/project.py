@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from loadtest.api.comparison import VariantComparison
 from loadtest.api.conditions import (
     ConditionType,
     Reason,
@@ -28,7 +29,6 @@ from loadtest.api.status import (
     VariantResult,
 )
 from loadtest.core import objectives
-from loadtest.core.compare import compared_with_baseline
 from loadtest.core.conditions import set_conditions
 from loadtest.core.decision import Decision, Started, active
 from loadtest.core.expand import RunPlan
@@ -48,11 +48,13 @@ class Done:
         admitted: the run that was admitted, and where its plan is stored.
         stage: position of a repeat and the result of an attempt at one of its stages.
         pooled: a variant and the figures of all its valid stages, pooled.
+        comparison: every variant beside the baseline.
     """
 
     admitted: tuple[str, PlanRef] | None = None
     stage: tuple[int, StageResult] | None = None
     pooled: tuple[str, Figures] | None = None
+    comparison: tuple[VariantComparison, ...] | None = None
 
 
 def before_action(o: Observed, decision: Decision) -> LoadTestStatus:
@@ -91,8 +93,8 @@ def after_action(o: Observed, done: Done, status: LoadTestStatus) -> LoadTestSta
     if done.pooled is not None and status.variants is not None:
         name, figures = done.pooled
         next(variant for variant in status.variants if variant.name == name).pooled = figures
-        if o.plan is not None:
-            compared_with_baseline(o.plan, status.variants)
+    if done.comparison is not None:
+        status.comparison = list(done.comparison)
     if o.plan is not None and active(status):
         _progress(o, o.plan, status)
     return status

@@ -154,6 +154,8 @@ def _clean(o: Observed, *, holder: str) -> Decision:
         )
     if not keep and ours:
         return Decision("Restoring", Reason.RESTORING, "giving the Lease back", action=actions.ReleaseLease())
+    if _unevaluated(o):
+        return Decision("Restoring", Reason.RESTORING, "comparing the variants", action=actions.Evaluate())
     if o.frozen and not keep:
         return Decision("Restoring", Reason.RESTORING, "removing the frozen plan", action=actions.DropPlan())
     ending = o.resource.status.ending
@@ -161,3 +163,11 @@ def _clean(o: Observed, *, holder: str) -> Decision:
         raise AssertionError("no run winds down without an ending")
     wait = SLOW_RETRY_SECONDS if keep and o.resource.deleting else None
     return Decision("Terminal", reason_of(ending.reason), ending.message, wait=wait, finished=True)
+
+
+def _unevaluated(o: Observed) -> bool:
+    """Whether something was measured that has not been compared yet. Last of all: it is read from what is stored."""
+    status = o.resource.status
+    stages = (stage for variant in status.variants or () for run in variant.runs for stage in run.stages)
+    wanted = o.plan is not None and status.comparison is None and not o.resource.deleting
+    return wanted and any(stage.valid == "True" for stage in stages)

@@ -15,6 +15,7 @@ from loadtest.core.progress import stage_entries
 from loadtest.core.project import Done
 from loadtest.core.rollout import changed_pods
 from loadtest.ports import Outdated
+from loadtest.reconcile.evaluate import evaluate
 from loadtest.reconcile.ports import Ports
 from loadtest.results import figures
 from loadtest.results.record import BadRecord, Problem, Record, envelope, parse
@@ -31,14 +32,12 @@ async def execute(ports: Ports, o: Observed, action: actions.Action) -> Done:
             return await _collect(ports, o, action)
         case actions.LoseStage():
             return _invalid(o, action, action.reason, action.message)
-        case actions.DeleteInjectors():
-            await ports.injectors.delete(o.resource, action.pods)
+        case actions.Evaluate():
+            return await evaluate(ports, o, _plan(o))
         case actions.DropPlan():
             await ports.store.drop_plan(o.resource, _plan(o).run)
-        case actions.CreateMaster():
-            await ports.injectors.create_master(o.resource, _plan(o), action.position, action.generation)
-        case actions.CreateWorkers():
-            await _create_workers(ports, o, action)
+        case actions.CreateMaster() | actions.CreateWorkers() | actions.DeleteInjectors():
+            await _injectors(ports, o, action)
         case actions.StartStage():
             order = stage_order(o, _plan(o), action)
             await ports.injectors.start_stage(o, action.position, action.stage, action.attempt, order)
@@ -53,6 +52,18 @@ async def execute(ports: Ports, o: Observed, action: actions.Action) -> Done:
         case _:
             assert_never(action)
     return Done()
+
+
+async def _injectors(
+    ports: Ports, o: Observed, action: actions.CreateMaster | actions.CreateWorkers | actions.DeleteInjectors
+) -> None:
+    match action:
+        case actions.CreateMaster():
+            await ports.injectors.create_master(o.resource, _plan(o), action.position, action.generation)
+        case actions.CreateWorkers():
+            await _create_workers(ports, o, action)
+        case actions.DeleteInjectors():
+            await ports.injectors.delete(o.resource, action.pods)
 
 
 async def _target(

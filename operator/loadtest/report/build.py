@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
-from loadtest.report import beside, charts, judged, series, tables
+from loadtest.report import beside, charts, compared, judged, series, tables
 from loadtest.report.document import Chart, Document, Section, Table, table
 from loadtest.report.profile import profile
 from loadtest.report.result import Result
@@ -31,7 +31,7 @@ def document(result: Result) -> Document:
         _profile(result),
         _results(result, names),
         judged.objectives(result),
-        judged.ratios(result),
+        compared.section(result),
         judged.sampling(result),
         beside.environment(result, names),
         _curves(result),

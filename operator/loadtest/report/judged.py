@@ -1,4 +1,4 @@
-"""What the figures are judged by: objectives, ratios to the baseline, and how sure the percentiles are."""
+"""What the figures are judged by: objectives, and how sure the percentiles are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from loadtest.api.figures import Interval, LatencyIntervals
 from loadtest.api.spec import Objective
 from loadtest.report.document import Section, table
 from loadtest.report.result import Result
-from loadtest.report.tables import HEADINGS
-from loadtest.results.tables import DASH, millis, ratio
+from loadtest.results.tables import DASH, millis
 
 _MET = {"True": "met", "False": "MISSED", "Unknown": "unknown"}
 
@@ -41,23 +40,6 @@ def objectives(result: Result) -> Section | None:
 
 def _says(objective: Objective | None) -> str:
     return objective.says() if objective is not None else DASH
-
-
-def ratios(result: Result) -> Section | None:
-    """Plain ratios to the baseline, stage by stage."""
-    fields = ("p50", "p90", "p95", "p99", "p999", "requests_per_second")
-    rows = [
-        [variant.name, str(row.stage), *(ratio(getattr(row, f"{field}_permille")) for field in fields)]
-        for variant in result.variants
-        for row in variant.compared_with_baseline or ()
-    ]
-    if not rows:
-        return None
-    return Section(
-        "Ratio to the baseline",
-        text=(f"Plain ratios per stage to {result.baseline}; with few repeats a difference may be chance.",),
-        tables=(table(["Variant", "Stage", *HEADINGS, "Requests/s"], rows),),
-    )
 
 
 def sampling(result: Result) -> Section | None:

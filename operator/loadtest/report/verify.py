@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadtest.api.comparison import VariantComparison
 from loadtest.api.figures import Figures, StageResult
+from loadtest.api.status import Phase
+from loadtest.core import objectives
+from loadtest.core.compare import common_stages, comparisons
+from loadtest.core.expand import InvalidSpec, RunPlan, expand
 from loadtest.report.result import Result
 from loadtest.results import figures
 from loadtest.results.record import Record, parse
@@ -41,7 +46,44 @@ def differences(result: Result, hashes: Mapping[str, str]) -> tuple[list[str], i
         again = figures.pooled(valid)
         if variant.pooled is not None and again != variant.pooled:
             problems += _compare(f"{variant.name}, pooled", variant.pooled, again or Figures())
-    return problems, checked
+    return problems + _judged(result), checked
+
+
+def _judged(result: Result) -> list[str]:
+    """What follows from the figures by the plan: objectives and comparison; nothing where there is no plan any more."""
+    status = result.status.model_copy(deep=True)
+    if result.spec is None or status.run_id is None:
+        return []
+    try:
+        plan = expand(status.run_id, result.spec)
+    except InvalidSpec:
+        return []
+    for _, run, stage in result.stages():
+        shown = (stage.missed_objectives, stage.unknown_objectives)
+        again = stage.model_copy()
+        objectives.judge(plan, again)
+        if (again.missed_objectives, again.unknown_objectives) != shown:
+            return [f"repeat {run.repeat}, stage {stage.index}: other objectives are missed or unknown than are shown"]
+    problems = []
+    if objectives.results(plan, status) != status.objectives:
+        problems.append("objectives: they do not follow from the stages")
+    if status.comparison is not None and _comparison(result, plan) != status.comparison:
+        problems.append("comparison: it does not follow from the stages and their records")
+    return problems
+
+
+def _comparison(result: Result, plan: RunPlan) -> list[VariantComparison]:
+    stages = common_stages(result.variants)
+    overall: dict[tuple[str, int], Figures] = {}
+    for variant in result.variants:
+        for run in variant.runs:
+            stored = [result.record(stage) for stage in run.stages if stage.index in stages]
+            whole = figures.pooled([parse(record) for record in stored if record is not None])
+            if whole is not None and None not in stored:
+                overall[variant.name, run.repeat] = whole
+    ending = result.status.ending
+    complete = ending is not None and ending.phase is Phase.SUCCEEDED
+    return comparisons(plan, result.variants, overall, complete=complete)
 
 
 def _compare(where: str, shown: Figures | StageResult, again: Figures | StageResult) -> list[str]:

@@ -93,7 +93,7 @@ def old_cells(figures: Figures) -> list[str]:
 
 
 def report(name: str, status: LoadTestStatus) -> str:
-    """The whole result: variants, stages, the old figures, and the ratios to the baseline."""
+    """The whole result: variants, stages, and the old figures."""
     variants = status.variants or []
     parts = [f"# {name}", "", f"Run {status.run_id}: {status.phase.value}{_verdict(status)}.", ""]
     pooled = [(variant.name, variant.pooled) for variant in variants if variant.pooled]
@@ -126,7 +126,6 @@ def report(name: str, status: LoadTestStatus) -> str:
             "",
         ]
     parts += _beside(variants)
-    parts += _ratios(variants)
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -210,31 +209,6 @@ def _unknown(rows: Sequence[tuple[tuple[str, str], Measured]]) -> list[str]:
         f"Unknown, {' '.join(label)}: {one.unknown_reason}: {one.unknown_message}"
         for label, one in rows
         if one.unknown_reason
-    ]
-
-
-def _ratios(variants: Sequence[VariantResult]) -> list[str]:
-    rows = [
-        [
-            variant.name,
-            str(row.stage),
-            *(
-                ratio(getattr(row, f"{field}_permille"))
-                for field in ("p50", "p90", "p95", "p99", "p999", "requests_per_second")
-            ),
-        ]
-        for variant in variants
-        for row in variant.compared_with_baseline or ()
-    ]
-    if not rows:
-        return []
-    return [
-        "## Ratio to the baseline",
-        "",
-        "Plain ratios per stage; with few repeats a difference may be chance.",
-        "",
-        markdown_table(["Variant", "Stage", "50th", "90th", "95th", "99th", "99.9th", "Requests/s"], rows),
-        "",
     ]
 
 

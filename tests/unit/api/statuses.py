@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from loadtest.api.comparison import MetricComparison, OverallComparison, StageComparison, VariantComparison
 from loadtest.api.status import (
     Interval,
     Latency,
@@ -38,3 +39,20 @@ def full_stage(index: int) -> StageResult:
         warm_up=WarmUp(requests=1, failures=0, latency_micros=ShortLatency(p50=1, p99=2)),
         result_ref=ResultRef(name="ldt-0123456789abcdef-r100-s10-a2", parts=3, sha256="0" * 64),
     )  # fmt: skip
+
+
+def full_comparison(variant: str, stages: int) -> VariantComparison:
+    """A comparison with every metric that it can have."""
+    metrics = [
+        MetricComparison(
+            metric=name, verdict="Indicative", ratio_permille=1014, difference_micros=14_000, ratio_low_permille=1001,
+            ratio_high_permille=1099, effect_permille=-1000, detectable_permille=15,
+        )
+        for name in ("p50", "p90", "p95", "p99", "p999", "requestsPerSecond")
+    ]  # fmt: skip
+    rows = [
+        StageComparison(stage=index, injectors=1000, repeats=5, baseline_repeats=5, metrics=metrics)
+        for index in range(stages)
+    ]
+    whole = OverallComparison(stages=list(range(stages)), repeats=5, baseline_repeats=5, metrics=metrics)
+    return VariantComparison(variant=variant, baseline="seven-threads", overall=whole, stages=rows)

@@ -14,7 +14,7 @@ from loadtest.api.status import (
     VariantResult,
     initial_status,
 )
-from tests.unit.api.statuses import LATENCY, full_stage
+from tests.unit.api.statuses import LATENCY, full_comparison, full_stage
 
 
 def test_the_status_of_a_new_loadtest_reads_as_in_progress():
@@ -56,7 +56,7 @@ def test_what_was_not_measured_is_absent_and_not_zero():
 
 
 def test_fields_of_a_newer_version_are_ignored():
-    wire = initial_status() | {"comparison": [{"verdict": "Better"}], "variants": [{"name": "a", "redis": {}}]}
+    wire = initial_status() | {"novelty": [{"verdict": "Better"}], "variants": [{"name": "a", "redis": {}}]}
     status = LoadTestStatus.model_validate(wire)
     assert status.variants == [VariantResult(name="a")]
 
@@ -79,4 +79,6 @@ def test_the_largest_status_stays_well_under_what_etcd_takes():
     stages = [full_stage(index) for index in range(50)]
     runs = [RunResult(repeat=repeat, position=repeat, stages=stages) for repeat in range(1, 5)]
     variant = VariantResult(name="v" * 40, pooled=full_stage(0), runs=runs)
-    assert len(LoadTestStatus(variants=[variant]).model_dump_json(by_alias=True, exclude_none=True)) < 500_000
+    comparison = [full_comparison(f"v{number}", stages=1) for number in range(200)]
+    status = LoadTestStatus(variants=[variant], comparison=comparison)
+    assert len(status.model_dump_json(by_alias=True, exclude_none=True)) < 900_000

@@ -6,6 +6,8 @@ import pytest
 
 from loadtest.api.measured import RedisFigures
 from loadtest.api.status import ObjectiveResult
+from loadtest.core.compare import comparisons
+from loadtest.core.expand import expand
 from loadtest.report import build, markdown, tables
 from loadtest.report.document import Document, Section, Table
 from loadtest.report.result import Result
@@ -197,3 +199,38 @@ def test_markdown_has_every_table_and_no_heading_without_content(document: Docum
 def test_templates_are_part_of_the_package() -> None:
     declared = (Path(__file__).parents[3] / "pyproject.toml").read_text()
     assert '"loadtest.report" = ["templates/*"]' in declared
+
+
+def test_without_a_comparison_there_is_no_section_of_it(document: Document) -> None:
+    assert not any(each.title.startswith("Compared") for each in document.walk())
+
+
+def test_the_comparison_says_what_differs_and_that_few_repeats_name_no_winner() -> None:
+    made = samples.result()
+    plan = expand(samples.RUN, samples.spec())
+    made.status.comparison = comparisons(plan, made.variants, {}, complete=True)
+    found = section(build.document(made), "Compared with seven-threads")
+    assert "no winner is named" in " ".join(found.text)
+    (ratios,) = found.tables
+    assert ratios.header[:3] == ("Variant", "Stage (injectors)", "50th")
+    assert [row[:2] for row in ratios.rows] == [
+        (name, stage) for name in ("two-threads", "three-threads") for stage in ("0 (10)", "1 (15)", "2 (20)")
+    ]
+    assert all(float(row[2]) > 0 for row in ratios.rows)
+    details = section(build.document(made), "two-threads against seven-threads").tables[0]
+    assert details.title == "Stage 0 (10 injectors), 1 and 1 repeats"
+    assert {row[-1] for row in details.rows} == {"indicative"}
+    assert {row[2] for row in details.rows} == {"-"}
+
+
+def test_a_claim_is_shown_with_how_sure_it_is() -> None:
+    made = samples.result(samples.spec(repeats=5))
+    plan = expand(samples.RUN, samples.spec(repeats=5))
+    made.status.comparison = comparisons(plan, made.variants, {}, complete=True)
+    found = section(build.document(made), "Compared with seven-threads")
+    assert "Welch" in " ".join(found.text)
+    row = section(build.document(made), "two-threads against seven-threads").tables[0].rows[0]
+    assert row[0] == "50th"
+    assert " to " in row[2]
+    assert row[4].endswith(" %")
+    assert row[5] in {"better", "inconclusive"}

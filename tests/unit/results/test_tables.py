@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtest.api.figures import Figures
-from loadtest.api.status import LoadTestStatus, Phase, StageComparison, Summary, VariantResult, Verdict
+from loadtest.api.status import LoadTestStatus, Phase, Summary, VariantResult, Verdict
 from loadtest.results.figures import pooled, stage_result
 from loadtest.results.tables import EXACT, OLD, count, exact_cells, markdown_table, millis, old_cells, ratio, report
 from tests.unit.core.builders import running, stage, variants
@@ -107,18 +107,16 @@ def result() -> LoadTestStatus:
     )
     for variant in found:
         variant.pooled = pooled([record(endpoint(weighted({55_000: 90, 140_000: 10})))])
-    found[1].compared_with_baseline = [StageComparison(stage=0, p99_permille=1014)]
     summary = Summary(verdict=Verdict.PASS)
     return running(phase=Phase.SUCCEEDED, variants=found, summary=summary)
 
 
-def test_a_report_has_a_table_of_variants_of_stages_of_the_old_figures_and_of_ratios() -> None:
+def test_a_report_has_a_table_of_variants_of_stages_and_of_the_old_figures() -> None:
     text = report("gunicorn-threads", result())
     assert text.startswith("# gunicorn-threads\n\nRun 0123456789abcdef: Succeeded, verdict Pass.\n")
     found = sections(text)
     assert list(found) == [
         "gunicorn-threads", "Variants", "Stages of seven", "Stages of two", "By the old definition",
-        "Ratio to the baseline",
     ]  # fmt: skip
     header, _, rows = read_table(found["Variants"])
     assert header == ["Variant", *EXACT]
@@ -126,7 +124,6 @@ def test_a_report_has_a_table_of_variants_of_stages_of_the_old_figures_and_of_ra
     assert rows[0][1:] == exact_cells(measured_of(result(), "seven"))
     header, _, rows = read_table(found["By the old definition"])
     assert header == ["Variant", *OLD]
-    assert read_table(found["Ratio to the baseline"])[2] == [["two", "0", "-", "-", "-", "1.014", "-", "-"]]
 
 
 def measured_of(status: LoadTestStatus, name: str) -> Figures:

@@ -110,6 +110,7 @@ ACCEPTED = [
             ]
         },
     ),
+    Accepted("a margin within which differences do not matter", {"equivalenceMargin": "3%"}),
     *(Accepted(f"a share of {text}", share(text)) for text in ("100%", "99.999999%", "0.000001%", "5%", "0.10%")),
     *(Accepted(f"a rate of {text}", rate(text)) for text in ("0/s", "1/s", "999999999.999/s")),
     Accepted("a Redis", measurement()),

@@ -37,6 +37,7 @@ REFUSED = [
         Refused(f"{text!r} for a share", share(text), at=f"{ONE}.failureRatio.below", says='write it such as "0.1%"')
         for text in ("0%", "0.0%", "1", "101%", "1 %", "0.0000001%", "-1%", "1%\n", "")
     ),
+    Refused("a margin of nothing", {"equivalenceMargin": "0%"}, at="spec.equivalenceMargin", says="above 0%"),
     *(
         Refused(f"{text!r} for a rate", rate(text), at=f"{ONE}.throughput.above", says='write it such as "2400/s"')
         for text in ("2400", "2400 rps", "-1/s", "1.2345/s", "/s", "1e3/s")
