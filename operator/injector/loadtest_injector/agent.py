@@ -11,7 +11,7 @@ import gevent
 from gevent.event import Event
 from locust.runners import WorkerRunner
 
-from loadtest_injector import messages
+from loadtest_injector import garbage, messages
 from loadtest_injector.clock import ClockEstimate, RoundTrip, estimate
 from loadtest_injector.cpu import CpuSample, block_means, capacity, highest_mean, mean_percent
 from loadtest_injector.recorder import Identity, Schedule
@@ -113,6 +113,7 @@ class Agent:
         self._runner.last_received_spawn_timestamp = 0
         identity = Identity(self._settings.run, *msg.data["stage"])
         self.attempt = self._users.attempt(identity, msg.data["requestTimeoutSeconds"])
+        garbage.hold()
         self._cpu = [_cpu_now()]
         self._trips = []
         for _ in range(_PINGS):
@@ -136,10 +137,12 @@ class Agent:
         in_time = attempt.recorder.announce(schedule)
         self._send(messages.ACCEPTED, {"stage": data["stage"], "inTime": in_time})
         gevent.spawn(self._send_parts, attempt, schedule)
+        garbage.settle()
 
     def _on_end(self, environment: Any, msg: Any) -> None:  # noqa: ARG002
         if self._attempt_of(msg.data) is not None:
             self.attempt = None
+            garbage.release()
 
     def _attempt_of(self, data: dict[str, Any]) -> Attempt | None:
         attempt = self.attempt

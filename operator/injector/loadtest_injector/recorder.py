@@ -201,7 +201,7 @@ class Recorder:
         cell.content_bytes += content_bytes
         totals = self._totals
         totals.requests += 1
-        totals.sum_micros += micros if micros < HIGHEST_MICROS else HIGHEST_MICROS  # as the histogram clamps it
+        totals.sum_micros += min(micros, HIGHEST_MICROS)  # as the histogram clamps it
         totals.content_bytes += content_bytes
         if failure is not None:
             totals.failures += 1

@@ -73,15 +73,6 @@ class Replay:
         self._token: str | None = None
         self._values: dict[str, str] = {}
 
-    def settle_in(self) -> None:
-        """Before the first journey: wait a random part of a second where users wait at all.
-
-        Users are started many at a time and wait whole seconds: they would go on asking all at once.
-        """
-        self._due = monotonic_ns()
-        if self._scenario.wait_max:
-            self._wait(random.random())  # noqa: S311 - not for secrecy
-
     def journey(self) -> None:
         """Walk the journey once; after a failed request, pause and return."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,34 +63,32 @@ class Journey(User):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        context = self.context_of_worker
-        attempt = context.attempt()
-        self._replay: Replay | None = None
-        if attempt is not None:
-            timeout = attempt.request_timeout_seconds
-            self._client = FastHttpClient(context.scenario, context.tls, request_timeout_seconds=timeout)
-            self._replay = Replay(
-                context.scenario,
-                self._client,
-                attempt.recorder,
-                context.tokens,
-            )
+        self._client: FastHttpClient | None = None
 
     def on_start(self) -> None:
-        """Begin at an instant of this user's own."""
-        if self._replay is not None:
-            self._replay.settle_in()
+        """Begin at an instant of this user's own; outside of an attempt nobody sends anything.
+
+        Locust starts many users at a time. With waits of whole seconds they would all ask at once ever after; and what
+        a user needs is made when it begins, so that a start holds nobody up.
+        """
+        context = self.context_of_worker
+        attempt = context.attempt()
+        if attempt is None:
+            raise StopUser
+        if context.scenario.wait_max:
+            gevent.sleep(random.random())  # noqa: S311 - not for secrecy
+        timeout = attempt.request_timeout_seconds
+        self._client = FastHttpClient(context.scenario, context.tls, request_timeout_seconds=timeout)
+        self._replay = Replay(context.scenario, self._client, attempt.recorder, context.tokens)
 
     @task
     def journey(self) -> None:
-        """Walk one journey. Outside of an attempt nobody sends anything."""
-        if self._replay is None:
-            raise StopUser
+        """Walk one journey."""
         self._replay.journey()
 
     def on_stop(self) -> None:
         """Close the connection: idle ones of past stages would hold the target's."""
-        if self._replay is not None:
+        if self._client is not None:
             self._client.drop_connection()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import re
 import ssl
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -178,6 +180,33 @@ def test_a_broken_answer_is_a_failure_of_its_kind_and_the_request_is_sent_once(
     assert kind_of(client) == kind
     assert len(target.requests) == 1
     assert client.send("GET", "/", "", None).status == 200
+
+
+CLOSING = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer", [OK, CLOSING + b"hi", CLOSING + b"h", b"nonsense\r\nConnection: close\r\n\r\n", None]
+)
+def test_a_request_leaves_no_garbage_in_cycles_however_it_ends(
+    target: Target, client_of: Clients, answer: bytes | None
+):
+    client = client_of(target.url if answer else "http://127.0.0.1:1")
+    target.answers = [answer or b""] * 50
+
+    def send(count: int) -> None:
+        for _ in range(count):
+            with suppress(HttpError):
+                client.send("GET", "/", "", None)
+
+    send(10)
+    gc.collect()
+    gc.disable()
+    try:
+        send(40)
+        assert gc.collect() < 40
+    finally:
+        gc.enable()
 
 
 def test_a_connection_closed_after_an_answer_is_replaced_without_a_failure(target: Target, client_of: Clients):

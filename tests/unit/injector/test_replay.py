@@ -146,18 +146,6 @@ def test_without_waits_no_user_sleeps_between_its_requests():
     assert Walk(wait=(0, 0)).waits == []
 
 
-def test_users_who_wait_begin_at_any_instant_of_a_second_and_others_at_once():
-    waiting, busy = Walk(wait=(1, 2)), Walk(wait=(0, 0))
-    for walk in (waiting, busy):
-        walk.waits.clear()
-        for _ in range(200):
-            walk.replay.settle_in()
-    assert busy.waits == []
-    assert all(0 <= seconds < 1 for seconds in waiting.waits)
-    assert min(waiting.waits) < 0.25
-    assert max(waiting.waits) > 0.75
-
-
 def test_a_request_that_begins_later_than_its_wait_allows_has_a_delay():
     walk = Walk(wait=(0, 0))
     walk.replay._due -= 3_000_000_000

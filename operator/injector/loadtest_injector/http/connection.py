@@ -6,6 +6,7 @@ import _socket
 import errno
 import socket
 import ssl
+from collections.abc import Callable
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -111,19 +112,10 @@ class Connection:
         try:
             if stream is None:
                 sent_all = self._send(request)
-                receive = self._receive
+                self._read(self._receive, due, read)
             else:
                 sent_all = stream.send(request)
-                receive = stream.receive
-            while True:
-                data = receive()
-                if not data:
-                    parser.end_of_stream()
-                    break
-                if parser.feed(data):
-                    break
-                if read is not None:
-                    self._start_read(due, read)
+                self._read(stream.receive, due, read)
         except OSError as error:
             self.close()
             raise of_socket(error, unanswered=not parser.started) from error
@@ -139,6 +131,15 @@ class Connection:
         if not (parser.reusable and sent_all):
             self.close()
         return parser
+
+    def _read(self, receive: Callable[[], bytes], due: float, read: float | None) -> None:
+        feed = self.parser.feed
+        while data := receive():
+            if feed(data):
+                return
+            if read is not None:
+                self._start_read(due, read)
+        self.parser.end_of_stream()
 
     @property
     def alive(self) -> bool:
@@ -205,9 +206,12 @@ class Connection:
                 self._poller = _poll()
                 self._poller.register(sock.fileno(), _POLLIN)
                 return
-        if problem is not None and problem.errno in {errno.ECONNRESET, errno.ECONNABORTED}:
-            raise HttpError(RESET, "the connection was reset while it was made")
-        raise problem or HttpError(REFUSED, "the target's host name has no address")
+        try:
+            if problem is not None and problem.errno in {errno.ECONNRESET, errno.ECONNABORTED}:
+                raise HttpError(RESET, "the connection was reset while it was made")
+            raise problem or HttpError(REFUSED, "the target's host name has no address")
+        finally:
+            problem = None  # an error that knows this frame, which knows the error, is garbage in a cycle
 
     def _finish_connect(self, sock: Any, code: int) -> None:
         if code in _IN_PROGRESS:
