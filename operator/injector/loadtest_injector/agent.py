@@ -12,6 +12,7 @@ from gevent.event import Event
 from locust.runners import WorkerRunner
 
 from loadtest_injector import garbage, messages
+from loadtest_injector.arrivals import Pace
 from loadtest_injector.clock import ClockEstimate, RoundTrip, estimate
 from loadtest_injector.cpu import CpuSample, block_means, capacity, highest_mean, mean_percent
 from loadtest_injector.recorder import Identity, Schedule
@@ -112,7 +113,9 @@ class Agent:
         # Locust ignores orders to spawn that are older than the last one by the wall clock, which may jump back.
         self._runner.last_received_spawn_timestamp = 0
         identity = Identity(self._settings.run, *msg.data["stage"])
-        self.attempt = self._users.attempt(identity, msg.data["requestTimeoutSeconds"])
+        workers, rate = msg.data["workers"], msg.data["arrivalsPerSecond"]
+        pace = Pace(rate, len(workers), workers.index(self._settings.name)) if rate else None
+        self.attempt = self._users.attempt(identity, msg.data["requestTimeoutSeconds"], pace)
         garbage.hold()
         self._cpu = [_cpu_now()]
         self._trips = []
@@ -135,6 +138,8 @@ class Agent:
         window_at = to_worker(data["windowAt"])
         schedule = Schedule(to_worker(data["warmUpAt"]), window_at, to_worker(data["windowEnd"]))
         in_time = attempt.recorder.announce(schedule)
+        if attempt.arrivals is not None:
+            attempt.arrivals.announce(schedule)
         self._send(messages.ACCEPTED, {"stage": data["stage"], "inTime": in_time})
         gevent.spawn(self._send_parts, attempt, schedule)
         garbage.settle()
@@ -163,6 +168,8 @@ class Agent:
         if self.attempt is attempt:
             part = recorder.take_part(final=True)
             assert part is not None  # noqa: S101 - a final part is never None
+            if attempt.arrivals is not None:
+                part["open"] = attempt.arrivals.facts()
             self._send(messages.PART, {**part, "worker": self._facts(attempt, schedule)})
 
     def _facts(self, attempt: Attempt, schedule: Schedule) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from locust.runners import WorkerRunner
 from locust.user.task import TaskSet
 from locust.util.load_locustfile import load_locustfile
 
+from loadtest_injector.arrivals import Pace
 from loadtest_injector.client import WINDOW_HEADER
 from loadtest_injector.http.session import HttpSession as FastSession
 from loadtest_injector.http.user import FastUser
@@ -189,8 +190,10 @@ class ObservedUsers:
         self._running = lambda: [greenlet.args[0] for greenlet in runner.user_greenlets if greenlet.args]
         events.init.fire(environment=runner.environment, runner=runner, web_ui=None)
 
-    def attempt(self, identity: Identity, request_timeout_seconds: float) -> Attempt:
-        """A new attempt."""
+    def attempt(self, identity: Identity, request_timeout_seconds: float, pace: Pace | None) -> Attempt:
+        """A new attempt. The file paces its users itself: the API has no open load of a locustfile."""
+        if pace is not None:
+            raise ScenarioError("a locustfile has no open load")
         recorder = Recorder(identity, journeys=False)
         custom = any(is_custom(user) for user in self.classes)
         seen = Observation(recorder, request_timeout_seconds, lambda: self._running(), custom=custom)  # noqa: PLW0108

@@ -6,7 +6,7 @@ out on Locust's timer and from its quit: a part must go out when the window has 
 | name     | from   | carries                                                                            |
 |----------|--------|------------------------------------------------------------------------------------|
 | PRESENCE | worker | name, users, cpuPercent; every second: who it is and that it lives                 |
-| PREPARE  | master | stage, requestTimeoutSeconds: a new attempt begins                                 |
+| PREPARE  | master | stage, requestTimeoutSeconds, workers (their names), arrivalsPerSecond: an attempt begins |
 | PING     | worker | sent                                                                               |
 | PONG     | master | sent, master: its monotonic clock                                                  |
 | PREPARED | worker | stage, offset, uncertainty of the clock; classes: name, weight, fixed count of each user class |

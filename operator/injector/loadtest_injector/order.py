@@ -13,6 +13,7 @@ from loadtest_injector.measure.sources import Source, SourceError, parse_sources
 
 MAX_WORKERS = 1_000
 MAX_USERS = 1_000_000
+MAX_RATE = 10_000_000
 MAX_SECONDS = 7 * 86_400.0
 MAX_NAME = 253  # of a Kubernetes object
 _FIELDS = {
@@ -26,6 +27,7 @@ _FIELDS = {
     "requestTimeoutSeconds",
     "context",
     "measurements",
+    "arrivalsPerSecond",
 }
 
 
@@ -39,7 +41,10 @@ class OrderError(ValueError):
 
 @dataclass(frozen=True)
 class StageOrder:
-    """What one attempt at a stage is to do. Durations are in seconds, spawn_rate in users per second."""
+    """What one attempt at a stage is to do. Durations are in seconds, spawn_rate in users per second.
+
+    arrivals_per_second is that of open load, over all workers; 0 in closed load.
+    """
 
     injectors: int
     users: int
@@ -50,6 +55,7 @@ class StageOrder:
     join_timeout_seconds: float
     request_timeout_seconds: float
     measurements: tuple[Source, ...]
+    arrivals_per_second: int
     body: dict[str, Any]
     """The order as it was sent; returned in the record and compared to tell a repeated PUT from another one."""
 
@@ -81,6 +87,7 @@ def parse_order(body: object) -> StageOrder:
         join_timeout_seconds=_number(body, "joinTimeoutSeconds", above=0, highest=86_400, default=120),
         request_timeout_seconds=_number(body, "requestTimeoutSeconds", above=0, highest=3_600, default=60),
         measurements=measurements,
+        arrivals_per_second=_integer(body, "arrivalsPerSecond", MAX_RATE) if "arrivalsPerSecond" in body else 0,
         body=body,
     )
 

@@ -28,6 +28,9 @@ HISTOGRAM_PART_MISSING = "HistogramPartMissing"
 COUNT_MISMATCH = "CountMismatch"
 """All parts arrived, but they do not add up to what the worker counted."""
 
+ARRIVALS_DROPPED = "ArrivalsDropped"
+"""A note: in open load, arrivals of the window never became requests."""
+
 REQUESTS_UNFINISHED = "RequestsUnfinished"
 """requestTimeout after the window, users of a locustfile were in a task of it: requests of theirs may be missing."""
 

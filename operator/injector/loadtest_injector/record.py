@@ -94,6 +94,8 @@ def build_record(
             for (method, outcome), series in sorted(tally.warm_up.items())
         ],
         "delays": tally.delays.to_json(),
+        "load": "Open" if order.arrivals_per_second else "Closed",
+        "open": tally.open_load(),
         "counters": dict(sorted(tally.counters.items())),
         "workers": [_worker(worker, sender, facts[worker]) for worker, sender in tally.workers.items()],
         "problems": [problem.to_json() for problem in problems],
@@ -130,6 +132,7 @@ def _worker(worker: str, sender: WorkerTally, facts: WorkerFacts) -> dict[str, A
         "latenessMicrosP99": delays.percentile(99) if delays is not None else None,
         "latenessMicrosMax": delays.max_micros if delays is not None else None,
         "latenessMicrosSum": delays.sum_micros if delays is not None else None,
+        "open": {key: value for key, value in sender.open.items() if key != "intended"} if sender.open else None,
     }
 
 

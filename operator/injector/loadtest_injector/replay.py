@@ -19,6 +19,7 @@ from urllib.parse import quote_plus
 
 import gevent
 
+from loadtest_injector.arrivals import Arrivals
 from loadtest_injector.client import WINDOW_HEADER
 from loadtest_injector.exchange import Client, Response
 from loadtest_injector.http.errors import HttpError
@@ -50,7 +51,10 @@ class Tokens(Protocol):
 
 
 class Replay:
-    """The journeys of one user in one attempt. `tokens` is None where nothing is launched."""
+    """The journeys of one user in one attempt. `tokens` is None where nothing is launched.
+
+    In open load each request waits for one of the `arrivals`, and nothing else is waited for.
+    """
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Replay:
         client: Client,
         recorder: Recorder,
         tokens: Tokens | None,
+        arrivals: Arrivals | None = None,
         *,
         sleep: Callable[[float], None] = gevent.sleep,
     ) -> None:
@@ -65,6 +70,7 @@ class Replay:
         self._client = client
         self._recorder = recorder
         self._tokens = tokens
+        self._arrivals = arrivals
         self._sleep = sleep
         self._lines = [f"{WINDOW_HEADER}: {recorder.label(Mark(0, segment, 0))}\r\n" for segment in Segment]
         self._due = monotonic_ns()
@@ -78,7 +84,8 @@ class Replay:
         try:
             self._walk()
         except JourneyError:
-            self._wait(max(self._wait_seconds(), LEAST_PAUSE_SECONDS))
+            if self._arrivals is None:
+                self._wait(max(self._wait_seconds(), LEAST_PAUSE_SECONDS))
 
     def _walk(self) -> None:
         self._client.new_respondent()
@@ -89,7 +96,7 @@ class Replay:
             self._recorder.launched(launch)
             self._send(None, "GET", "/questionnaire", "/questionnaire")
         mark: Mark | None = None
-        waits = self._scenario.wait_max > 0
+        waits = self._scenario.wait_max > 0 and self._arrivals is None
         for entry in self._scenario.journey.entries:
             if entry.method == "POST":
                 mark = self._send(entry, "POST", entry.path(self._values), entry.name, self._form(entry))
@@ -110,8 +117,13 @@ class Replay:
 
     def _send(self, entry: Entry | None, method: str, path: str, name: str, body: bytes | None = None) -> Mark:
         """Send and record one request, of the file or (without entry) of the launch; JourneyError where it failed."""
-        recorder = self._recorder
+        recorder, arrivals = self._recorder, self._arrivals
+        if arrivals is not None:
+            arrival = arrivals.take()
+            self._due = arrival.ready
         mark = recorder.begin(self._due)
+        if arrivals is not None:
+            arrivals.begun(arrival, mark)
         lines = self._lines[mark[1]]
         if body is not None and self._page is not None:
             lines = f"{lines}Referer: {self._scenario.host}{self._page}\r\n"
@@ -131,6 +143,8 @@ class Replay:
         recorder.end(mark, method, name, micros, content_bytes=content_bytes, failure=failure)
         if failure is not None:
             raise JourneyError
+        if arrivals is not None:
+            arrivals.succeeded(arrival, mark, micros)
         return mark
 
     def _judge(self, entry: Entry | None, path: str, response: Response) -> Failure | None:

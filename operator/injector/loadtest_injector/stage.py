@@ -200,7 +200,12 @@ class Stage:
         self._facts = {worker: WorkerFacts() for worker in ready}
 
     def _prepare(self) -> None:
-        order = {"stage": self.key, "requestTimeoutSeconds": self.order.request_timeout_seconds}
+        order = {
+            "stage": self.key,
+            "requestTimeoutSeconds": self.order.request_timeout_seconds,
+            "workers": sorted(self.order.expected_workers),
+            "arrivalsPerSecond": self.order.arrivals_per_second,
+        }
         self._crew.send(messages.PREPARE, order, self._workers)
         self._wait(
             lambda: len(self._clocks) == len(self._workers),
@@ -316,7 +321,7 @@ class Stage:
             found = self._tally.problems()
             self.problems += found
             whole = not found
-        notes: list[Problem] = []
+        notes = self._tally.notes()
         for worker, facts in self._facts.items():
             sender = self._tally.workers[worker]
             unfit, noted = judge(sender.name, facts.cpu_percent_max, sender.delays)

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadtest_injector.histogram import Histogram
 from loadtest_injector.names import Names
-from loadtest_injector.problems import COUNT_MISMATCH, HISTOGRAM_PART_MISSING, Problem
+from loadtest_injector.problems import ARRIVALS_DROPPED, COUNT_MISMATCH, HISTOGRAM_PART_MISSING, Problem
 from loadtest_injector.recorder import SEGMENT_NAMES
 
 MAX_NAMES = 2_000
@@ -44,6 +44,8 @@ class WorkerTally:
     final: dict[str, Any] | None = None
     delays: Histogram | None = None
     """By how much later than intended each request of the window began; it comes with the final part."""
+    open: dict[str, Any] | None = None
+    """What the worker says of its arrivals, in open load (`Arrivals.facts`); it comes with the final part."""
 
     @property
     def gaps(self) -> int:
@@ -101,6 +103,7 @@ class Tally:
         if "final" in part:
             sender.final = part["final"]
             sender.delays = Histogram.from_json(part["delays"])
+            sender.open = part.get("open")
         return True
 
     @property
@@ -127,6 +130,30 @@ class Tally:
                 merged.merge(sender.delays)
         return merged
 
+    def open_load(self) -> dict[str, Any] | None:
+        """The arrivals of all workers, in open load; None in closed load, or where none has told of them."""
+        told = [sender.open for sender in self.workers.values() if sender.open is not None]
+        if not told:
+            return None
+        intended = Histogram()
+        for one in told:
+            intended.merge(Histogram.from_json(one["intended"]))
+        return {
+            **{count: sum(one[count] for one in told) for count in ("arrivals", "begun", "carriedIn")},
+            "backlogPeak": max(one["backlogPeak"] for one in told),
+            "intended": intended.to_json(),
+        }
+
+    def notes(self) -> list[Problem]:
+        """What the record is to say beside the figures."""
+        load = self.open_load()
+        if load is None or load["begun"] == load["arrivals"]:
+            return []
+        dropped = load["arrivals"] - load["begun"]
+        why = "users were all busy: the target is too slow for the rate, or load.usersPerInjector too low"
+        text = f"{dropped} of {load['arrivals']} arrivals were never begun: {why}"
+        return [Problem(ARRIVALS_DROPPED, text)]
+
     @property
     def drain_micros(self) -> int:
         """How long after the end of the window its last request ended, of the slowest worker."""
@@ -147,4 +174,8 @@ class Tally:
                     for what in ("requests", "failures", "sumMicros", "contentBytes", "launches", "submissions")
                     if (counted := sender.final[what]) != (received := sender.received[what])
                 ]
+                taken = sender.open["begun"] + sender.open["carriedIn"] if sender.open is not None else None
+                if taken is not None and taken != sender.received["requests"]:
+                    text = f"worker {sender.name} took {taken} arrivals and sent {sender.received['requests']} requests"
+                    found.append(Problem(COUNT_MISMATCH, text))
         return found

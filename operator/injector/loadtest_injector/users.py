@@ -13,6 +13,7 @@ from locust import User, task
 from locust.exception import StopUser
 from locust.runners import WorkerRunner
 
+from loadtest_injector.arrivals import Arrivals, Pace
 from loadtest_injector.client import FastHttpClient, tls_context
 from loadtest_injector.observation import Observation
 from loadtest_injector.recorder import Identity, Recorder
@@ -22,11 +23,15 @@ from loadtest_injector.scenario import Scenario
 
 @dataclass
 class Attempt:
-    """What users need to know of the attempt that they run in. `observation` is there for users of a locustfile."""
+    """What users need to know of the attempt that they run in.
+
+    `observation` is there for users of a locustfile, `arrivals` in open load.
+    """
 
     recorder: Recorder
     request_timeout_seconds: float
     observation: Observation | None = None
+    arrivals: Arrivals | None = None
 
     @property
     def drained(self) -> bool:
@@ -42,8 +47,8 @@ class Users(Protocol):
     def join(self, runner: WorkerRunner, attempt: Callable[[], Attempt | None]) -> None:
         """The worker has its runner; `attempt` tells the one that is on."""
 
-    def attempt(self, identity: Identity, request_timeout_seconds: float) -> Attempt:
-        """A new attempt begins; users start after this."""
+    def attempt(self, identity: Identity, request_timeout_seconds: float, pace: Pace | None) -> Attempt:
+        """A new attempt begins; users start after this. `pace` is that of open load."""
 
 
 @dataclass
@@ -75,11 +80,11 @@ class Journey(User):
         attempt = context.attempt()
         if attempt is None:
             raise StopUser
-        if context.scenario.wait_max:
+        if context.scenario.wait_max and attempt.arrivals is None:
             gevent.sleep(random.random())  # noqa: S311 - not for secrecy
         timeout = attempt.request_timeout_seconds
         self._client = FastHttpClient(context.scenario, context.tls, request_timeout_seconds=timeout)
-        self._replay = Replay(context.scenario, self._client, attempt.recorder, context.tokens)
+        self._replay = Replay(context.scenario, self._client, attempt.recorder, context.tokens, attempt.arrivals)
 
     @task
     def journey(self) -> None:
@@ -105,9 +110,10 @@ class ReplayingUsers:
         """Give users their context."""
         Journey.context_of_worker = Context(self._scenario, self._tls, self._tokens, attempt)
 
-    def attempt(self, identity: Identity, request_timeout_seconds: float) -> Attempt:
+    def attempt(self, identity: Identity, request_timeout_seconds: float, pace: Pace | None) -> Attempt:
         """A new attempt."""
-        return Attempt(Recorder(identity), request_timeout_seconds)
+        arrivals = Arrivals(pace, request_timeout_seconds) if pace is not None else None
+        return Attempt(Recorder(identity), request_timeout_seconds, arrivals=arrivals)
 
 
 class _PooledTokens:

@@ -13,6 +13,7 @@ from loadtest.api.measured import Measured, RedisFigures
 from loadtest.api.model import StatusModel, Timestamp
 
 Validity = Literal["True", "False", "Unknown"]
+LoadMode = Literal["Closed", "Open"]
 
 
 class Latency(StatusModel):
@@ -159,6 +160,22 @@ class Figures(StatusModel):
         description="By how much later than intended requests began: what the injectors themselves add, in "
         "microseconds. In closed load, how far users fell behind their pacing.",
     )
+    intended_latency_micros: Latency | None = Field(
+        default=None,
+        description="In open load: times of the successful requests from their arrivals on, so with what they waited "
+        "for a free user, in microseconds. latencyMicros is from the actual start on.",
+    )
+    arrivals: int | None = Field(default=None, description="In open load: arrivals that were due in the window.")
+    dropped_arrivals: int | None = Field(
+        default=None,
+        description="In open load: arrivals of the window that were not begun in it, because they waited longer than "
+        "requestTimeout or still waited at its end.",
+    )
+    carried_arrivals: int | None = Field(
+        default=None,
+        description="In open load: requests of the window whose arrivals were due before it. requests is arrivals - "
+        "droppedArrivals + carriedArrivals.",
+    )
     redis: RedisFigures | None = Field(default=None, description="The Redis server, where one is measured.")
 
     def measured(self) -> Iterator[Measured]:
@@ -191,6 +208,14 @@ class StageResult(Figures):
         default=None,
         description="What is worth knowing of the stage though it does not make it invalid, such as a worker that was "
         "near its CPU, with the remedy.",
+    )
+    load: LoadMode | None = Field(
+        default=None, description="Closed: users wait for answers. Open: requests arrive at a fixed rate."
+    )
+    backlog_peak: int | None = Field(
+        default=None,
+        description="In open load: the most arrivals that waited at once for a free user, at one worker; each worker "
+        "has a queue of its own.",
     )
     missed_objectives: list[str] | None = Field(
         default=None, description="Names of the objectives that this stage missed."

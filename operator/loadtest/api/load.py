@@ -51,11 +51,25 @@ class Load(SpecModel):
             f"a stage has more than {MAX_USERS} users (injectors times load.usersPerInjector): lower one of the two",
             lambda load: all(stage.injectors * load.users_per_injector <= MAX_USERS for stage in load.stages),
         ),
+        Rule(
+            "self.mode != 'Open' || has(self.ratePerInjector)",
+            "load.mode Open needs load.ratePerInjector, the requests that each injector begins per second: add it",
+            lambda load: load.mode != "Open" or load.rate_per_injector is not None,
+            field=".mode",
+        ),
+        Rule(
+            "self.mode == 'Open' || !has(self.ratePerInjector)",
+            "load.ratePerInjector is for load.mode Open: set that mode, or remove ratePerInjector",
+            lambda load: load.mode == "Open" or load.rate_per_injector is None,
+            field=".ratePerInjector",
+        ),
     )
 
-    mode: Literal["Closed"] = Field(
+    mode: Literal["Closed", "Open"] = Field(
         default="Closed",
-        description="Closed: a fixed number of users, each of which sends a request when the one before has ended.",
+        description="Closed: a fixed number of users, each of which sends a request when the one before has ended and "
+        "the wait is over. Open: requests are begun at a fixed rate, whether the target keeps up or not; users bound "
+        "how many are under way at once, and waitTime is not used.",
     )
     stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=50)] = Field(
         description="The stages, run in this order for each variant."
@@ -79,6 +93,9 @@ class Load(SpecModel):
     )
     injectors_per_pod: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(
         default=1, description="How many injectors' users share one worker pod."
+    )
+    rate_per_injector: Annotated[StrictInt, Field(ge=1, le=10_000)] | None = Field(
+        default=None, description="With mode Open: requests that each injector begins per second."
     )
     max_stage_reruns: Annotated[StrictInt, Field(ge=0, le=5)] = Field(
         default=1, description="How often an invalid stage is run again before it is reported as invalid."

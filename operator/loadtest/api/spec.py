@@ -150,6 +150,13 @@ class LoadTestSpec(SpecModel):
             field=".baseline",
         ),
         Rule(
+            "self.load.mode != 'Open' || has(self.scenario.requests)",
+            "load.mode Open is for scenario.requests: a locustfile paces its users itself, so leave the mode Closed "
+            "and say the pace in the file (wait_time)",
+            lambda spec: spec.load.mode != "Open" or spec.scenario.requests is not None,
+            field=".load.mode",
+        ),
+        Rule(
             "(has(self.variants) ? size(self.variants) : 1) * self.repeats * size(self.load.stages)"
             f" <= {MAX_STAGE_RUNS}",
             f"variants x repeats x load.stages is more than {MAX_STAGE_RUNS}: take variants, repeats or stages away, "

@@ -48,7 +48,7 @@ class VariantPlan(_Frozen):
 
 
 class StagePlan(_Frozen):
-    """One stage: `users` in all, on `workers` Locust workers, for `seconds`."""
+    """One stage: `users` in all, on `workers` Locust workers, for `seconds`; `rate` arrivals a second in open load."""
 
     index: int
     injectors: int
@@ -56,6 +56,7 @@ class StagePlan(_Frozen):
     spawn_rate: int
     workers: int
     seconds: float
+    rate: int | None = None
 
 
 class RepeatPlan(_Frozen):
@@ -275,6 +276,7 @@ def _stages(spec: LoadTestSpec) -> Iterator[StagePlan]:
             spawn_rate=stage.injectors * min(load.spawn_rate_per_injector, load.users_per_injector),
             workers=math.ceil(stage.injectors / load.injectors_per_pod),
             seconds=stage.duration.seconds,
+            rate=stage.injectors * load.rate_per_injector if load.rate_per_injector is not None else None,
         )
 
 

@@ -117,6 +117,7 @@ def stage_order(o: Observed, plan: RunPlan, action: actions.StartStage) -> dict[
         "injectors": stage.injectors,
         "users": stage.users,
         "spawnRate": stage.spawn_rate,
+        **({"arrivalsPerSecond": stage.rate} if stage.rate is not None else {}),
         "expectedWorkers": sorted(action.workers),
         "durationSeconds": stage.seconds,
         # Once per repeat, at its first stage: after each change of variant the target's pods are new, and cold.

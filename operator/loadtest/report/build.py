@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
 from loadtest.report import beside, charts, compared, judged, series, tables
+from loadtest.report.arrivals import arrivals
 from loadtest.report.document import Chart, Document, Section, Table, table
 from loadtest.report.profile import profile
 from loadtest.report.result import Result
@@ -30,6 +31,7 @@ def document(result: Result) -> Document:
     sections = [
         _profile(result),
         _results(result, names),
+        arrivals(result),
         judged.objectives(result),
         compared.section(result),
         judged.sampling(result),

@@ -26,8 +26,7 @@ def _load(spec: LoadTestSpec) -> list[tuple[str, str]]:
     return [
         _scenario(spec),
         ("Run time", _run_time(spec)),
-        ("User wait time minimum", str(load.wait_time.min)),
-        ("User wait time maximum", str(load.wait_time.max)),
+        *_pace(spec, per),
         (f"Clients{per}", str(load.users_per_injector)),
         (f"Hatch rate{per}", str(load.spawn_rate_per_injector)),
         *([] if one else [("Load injectors", ", ".join(injectors))]),
@@ -38,6 +37,16 @@ def _scenario(spec: LoadTestSpec) -> tuple[str, str]:
     if spec.scenario.locustfile is not None:
         return "Locustfile", spec.scenario.locustfile.config_map.key
     return "Requests file", spec.scenario.requests.config_map.key if spec.scenario.requests else DASH
+
+
+def _pace(spec: LoadTestSpec, per: str) -> list[tuple[str, str]]:
+    """What says when users send: their waits, the rate of an open load, or a locustfile, which says it itself."""
+    if spec.load.rate_per_injector is not None:
+        return [(f"Requests per second, open load{per}", str(spec.load.rate_per_injector))]
+    if spec.scenario.locustfile is not None:
+        return []
+    wait = spec.load.wait_time
+    return [("User wait time minimum", str(wait.min)), ("User wait time maximum", str(wait.max))]
 
 
 def _run_time(spec: LoadTestSpec) -> str:

@@ -101,6 +101,8 @@ def stage_result(record: Record) -> StageResult:
         duration_millis=record.duration_micros // 1000 if record.duration_micros else None,
         warm_up=_warm_up(record),
         notes=notes or None,
+        load=record.load,
+        backlog_peak=record.open.backlog_peak if record.open is not None else None,
     )
 
 
@@ -123,6 +125,11 @@ def _of(records: Sequence[Record]) -> Figures:
         kinds,
     )
     figures.injector_delay_micros = _short(_merged(record.delays for record in records))
+    if opened := [record.open for record in records if record.open is not None]:
+        figures.intended_latency_micros = latency(_merged(one.intended for one in opened))
+        figures.arrivals = sum(one.arrivals for one in opened)
+        figures.dropped_arrivals = sum(one.arrivals - one.begun for one in opened)
+        figures.carried_arrivals = sum(one.carried_in for one in opened)
     series = [one for record in records for one in record.series]
     figures.redis = measured.redis_figures([one for one in series if one.kind == "redis"])
     return figures

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadtest.api.figures import LoadMode
 from loadtest.api.measurements import KINDS
 from loadtest_injector.histogram import Histogram
 
@@ -62,6 +63,21 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Open:
+    """The arrivals of the window in open load: those due in it, and those of them that were begun in it.
+
+    `carried_in` are requests begun in it whose arrivals were due before; `backlog_peak` is of the worst worker;
+    `intended` has the times of the successful requests from their arrivals on.
+    """
+
+    arrivals: int
+    begun: int
+    carried_in: int
+    backlog_peak: int
+    intended: Histogram
+
+
+@dataclass(frozen=True)
 class Record:
     """One attempt. `endpoints` hold the window, `warm_up` the warm-up, apart.
 
@@ -87,6 +103,9 @@ class Record:
     delays: Histogram | None = None
     """By how much later than intended each request of the window began; None where that was not recorded."""
     series: tuple[Series, ...] = ()
+    load: LoadMode = "Closed"
+    open: Open | None = None
+    """The arrivals of an open load, where its workers told of them."""
 
 
 def envelope(record: Mapping[str, Any], problems: Sequence[Problem], pods: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,6 +148,8 @@ def parse(stored: Mapping[str, Any]) -> Record:
             notes=tuple(_problem(entry) for entry in record.get("notes") or ()),
             delays=Histogram.from_json(record["delays"]) if record.get("delays") else None,
             series=tuple(_series(record, entry) for entry in record["order"].get("measurements") or ()),
+            load="Open" if record.get("load") == "Open" else "Closed",
+            open=_open(record["open"]) if record.get("open") else None,
         )
     except BadRecord:
         raise
@@ -159,6 +180,16 @@ def _text(value: Any) -> str:
 
 def _problem(entry: Mapping[str, Any]) -> Problem:
     return Problem(_text(entry["reason"]), _text(entry["message"]))
+
+
+def _open(entry: Mapping[str, Any]) -> Open:
+    return Open(
+        arrivals=_whole(entry["arrivals"]),
+        begun=_whole(entry["begun"]),
+        carried_in=_whole(entry["carriedIn"]),
+        backlog_peak=_whole(entry["backlogPeak"]),
+        intended=Histogram.from_json(entry["intended"]),
+    )
 
 
 def _kinds(failures: Sequence[Mapping[str, Any]]) -> dict[str, int]:

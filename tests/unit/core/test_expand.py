@@ -66,6 +66,12 @@ def test_a_setting_named_replicas_is_a_number_whatever_words_it_is_given_in() ->
     assert (variant.values, variant.replicas) == ({"pods": 3}, 3)
 
 
+def test_the_rate_of_an_open_load_is_that_of_all_injectors() -> None:
+    open_load = {"load": {"mode": "Open", "ratePerInjector": 30}}
+    assert [stage.rate for stage in plan(open_load).stages] == [300, 450]
+    assert {stage.rate for stage in plan().stages} == {None}
+
+
 def test_stages_are_counted_in_users_and_workers() -> None:
     change = {"load": {"usersPerInjector": 200, "spawnRatePerInjector": 50, "injectorsPerPod": 4}}
     first, second = plan(change).stages

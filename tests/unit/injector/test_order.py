@@ -60,6 +60,9 @@ def test_what_may_be_left_out_has_a_default():
         ({"expectedWorkers": ["a" * 254]}, "expectedWorkers"),
         ({"expectedWorkers": "ab"}, "expectedWorkers"),
         ({"context": []}, "context"),
+        ({"arrivalsPerSecond": 0}, "arrivalsPerSecond"),
+        ({"arrivalsPerSecond": 1.5}, "arrivalsPerSecond"),
+        ({"arrivalsPerSecond": None}, "arrivalsPerSecond"),
         ({"durationMinutes": 1}, "durationMinutes"),
     ],
 )

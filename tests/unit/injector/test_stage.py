@@ -145,6 +145,8 @@ def test_a_stage_whose_workers_do_all_right_is_complete(crew: FakeCrew):
     total = sum(h["count"] for h in record["histograms"])
     assert total == sum(w["requests"] for w in record["workers"]) == crew.stage.progress()["requests"] > 10
     assert record["delays"]["count"] == total
+    assert (record["load"], record["open"]) == ("Closed", None)
+    assert record["workers"][0].pop("open") is None
     delays = {key: record["workers"][0].pop(f"latenessMicros{key}") for key in ("P99", "Max", "Sum")}
     assert 7_000 <= delays["P99"] <= delays["Max"] <= record["delays"]["maxMicros"] < delays["Sum"]
     assert record["workers"][0] | {"requests": 0, "reported": 0, "parts": 0} == {

@@ -100,6 +100,29 @@ def test_the_injectors_own_delay_is_pooled_and_absent_where_a_record_has_none() 
     assert half.injector_delay_micros is None
 
 
+OPEN = {"arrivals": 10, "begun": 7, "carriedIn": 1, "backlogPeak": 4, "intended": histogram([5, 9]).to_json()}
+
+
+def test_an_open_load_tells_its_arrivals_and_both_latencies() -> None:
+    first = record(endpoint(histogram([3, 4])), load="Open", open=OPEN)
+    result = stage_result(first)
+    assert (result.load, result.backlog_peak) == ("Open", 4)
+    assert (result.arrivals, result.dropped_arrivals, result.carried_arrivals) == (10, 3, 1)
+    assert result.intended_latency_micros is not None
+    assert (result.intended_latency_micros.p50, latency(result).p50) == (5, 3)
+    both = pooled([first, first])
+    assert both is not None
+    assert (both.arrivals, both.dropped_arrivals, both.carried_arrivals) == (20, 6, 2)
+    assert both.intended_latency_micros is not None
+    assert both.intended_latency_micros.max == 9
+
+
+def test_a_closed_load_says_so_and_has_no_arrivals() -> None:
+    result = stage_result(record(endpoint(histogram([3, 4]))))
+    assert result.load == "Closed"
+    assert (result.arrivals, result.backlog_peak, result.intended_latency_micros) == (None, None, None)
+
+
 def test_notes_stand_in_the_status_and_leave_the_stage_valid() -> None:
     busy = {"reason": "WorkerBusy", "message": "worker a was at 80.0 % CPU"}
     result = stage_result(record(notes=[busy]))

@@ -82,6 +82,7 @@ ACCEPTED = [
     Accepted(
         "a launch", {"scenario": {"requests": {"launch": {"keysSecret": {"name": "keys"}, "claims": {"ru_ref": "1"}}}}}
     ),
+    Accepted("an open load", {"load": {"mode": "Open", "ratePerInjector": 100}}),
     Accepted(
         "a locustfile",
         {"scenario": {"requests": None, "locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}}},

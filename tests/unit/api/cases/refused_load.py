@@ -24,7 +24,28 @@ REFUSED = [
     Refused("no spawn rate", {"load": {"spawnRatePerInjector": 0}}, at="spec.load.spawnRatePerInjector"),
     Refused("half an injector per pod", {"load": {"injectorsPerPod": 0}}, at="spec.load.injectorsPerPod"),
     Refused("endless reruns", {"load": {"maxStageReruns": 6}}, at="spec.load.maxStageReruns"),
-    Refused("an open load", {"load": {"mode": "Open"}}, at="spec.load.mode"),
+    Refused("a half-open load", {"load": {"mode": "HalfOpen"}}, at="spec.load.mode"),
+    Refused("an open load without a rate", {"load": {"mode": "Open"}}, at="spec.load", says="load.ratePerInjector"),
+    Refused(
+        "a rate of a closed load",
+        {"load": {"ratePerInjector": 100}},
+        at="spec.load",
+        says="load.ratePerInjector is for load.mode Open",
+    ),
+    Refused(
+        "an open load without a request",
+        {"load": {"mode": "Open", "ratePerInjector": 0}},
+        at="spec.load.ratePerInjector",
+    ),
+    Refused(
+        "an open load of a locustfile",
+        {
+            "load": {"mode": "Open", "ratePerInjector": 100},
+            "scenario": {"requests": None, "locustfile": {"configMap": {"name": "shop", "key": "shop.py"}}},
+        },
+        at="spec",
+        says="a locustfile paces its users itself",
+    ),
     *(
         Refused(f"a stage of {text!r}", stage_of(text), at=AT, says=f"from 1s to 24h: {FORMAT}")
         for text in ("0s", "999ms", "24h1s", "1000h")
