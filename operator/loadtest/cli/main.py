@@ -186,6 +186,42 @@ def report(
 
 
 @cli.command()
+@click.argument("first")
+@click.argument("second")
+@namespace_option
+@context_option
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="FIRST=SECOND",
+    help="Variants that belong together; those of the same name if left out.",
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["md", "html", "json"]), default="md", show_default=True, help="Format."
+)
+@click.option("-f", "--file", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to the screen.")
+def compare(
+    first: str,
+    second: str,
+    namespace: str | None,
+    context: str | None,
+    variants: tuple[str, ...],
+    output: str,
+    file: Path | None,
+) -> None:
+    """Compare a second result with a first one, stage by stage, and say what may be claimed of it.
+
+    Each is a LoadTest of the cluster, a folder or file as for `report`, or a folder of published Locust CSVs. With
+    the last, only the figures of past reports are compared: a LoadTest has them too. Exit code 2: the two have nothing
+    in common.
+    """
+    from loadtest.cli.compare import compare as run_compare
+
+    sys.exit(run_compare(first, second, namespace, context, variants, output, file))
+
+
+@cli.command()
 @click.option(
     "-n",
     "--namespace",

@@ -8,6 +8,7 @@ from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
 from loadtest.report import beside, charts, compared, judged, series, tables
 from loadtest.report.arrivals import arrivals
+from loadtest.report.decision import decision
 from loadtest.report.document import Chart, Document, Section, Table, table
 from loadtest.report.profile import profile
 from loadtest.report.result import Result
@@ -29,11 +30,12 @@ def document(result: Result) -> Document:
     """The whole report."""
     names = naming(result)
     sections = [
+        decision(result),
         _profile(result),
         _results(result, names),
         arrivals(result),
         judged.objectives(result),
-        compared.section(result),
+        compared.section(result.status.comparison),
         judged.sampling(result),
         beside.environment(result, names),
         _curves(result),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from loadtest.api.comparison import MetricComparison, VariantComparison
 from loadtest.report.document import Section, Table, table
-from loadtest.report.result import Result
 from loadtest.results.tables import DASH, ratio
 
 NAMES = {
@@ -20,9 +19,8 @@ NAMES = {
 HEADER = ("Metric", "Ratio", "95 % interval", "Difference", "Would have shown", "Verdict")
 
 
-def section(result: Result) -> Section | None:
+def section(found: Sequence[VariantComparison] | None) -> Section | None:
     """Every variant beside the baseline; None where nothing was compared."""
-    found = result.status.comparison
     if not found:
         return None
     return Section(
