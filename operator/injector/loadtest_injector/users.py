@@ -19,6 +19,7 @@ from loadtest_injector.observation import Observation
 from loadtest_injector.recorder import Identity, Recorder
 from loadtest_injector.replay import Replay, Tokens
 from loadtest_injector.scenario import Scenario
+from loadtest_injector.token_stock import TokenStock
 
 
 @dataclass
@@ -116,19 +117,9 @@ class ReplayingUsers:
         return Attempt(Recorder(identity), request_timeout_seconds, arrivals=arrivals)
 
 
-class _PooledTokens:
-    """Makes tokens in a native thread, so that the 1 ms of RSA delays no other user's request."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
-
-    def token(self) -> str:
-        return str(gevent.get_hub().threadpool.apply(self._tokens.token))
-
-
 def _token_maker(scenario: Scenario) -> Tokens | None:
     if scenario.launch is None:
         return None
     from loadtest_injector.launch import TokenMaker  # noqa: PLC0415 - 0.1 s that only launches need
 
-    return _PooledTokens(TokenMaker(scenario.launch, scenario.journey))
+    return TokenStock(TokenMaker(scenario.launch, scenario.journey).token)
