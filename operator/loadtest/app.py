@@ -54,7 +54,8 @@ async def compose(settings: Settings) -> Operator:
     )
     reconciler = Reconciler(ports)
     health = Health(reconciler, kube.requests)
-    reconciler.observer = health.observe
+    reconciler.observer = health.metrics.observe
+    reconciler.on_event = health.metrics.told
 
     async def remove(resource: Resource) -> None:
         await store.forget(resource, None)
@@ -67,7 +68,7 @@ async def run(settings: Settings, *, ready: asyncio.Event | None = None, stop: a
     operator = await compose(settings)
     registry = kopf.OperatorRegistry()
     register_login(registry)
-    register(registry, operator.reconciler, Wakeups(), operator.janitor)
+    register(registry, operator.reconciler, Wakeups(), operator.janitor, operator.health.metrics)
     stopping = stop or asyncio.Event()
     started = ready or asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -79,6 +80,7 @@ async def run(settings: Settings, *, ready: asyncio.Event | None = None, stop: a
     runner = await operator.health.serve(settings.health_port)
     background = [
         asyncio.create_task(operator.janitor.run()),
+        asyncio.create_task(operator.health.measure_lag()),
         asyncio.create_task(_when_ready(started, operator.health)),
     ]
     try:

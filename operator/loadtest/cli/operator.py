@@ -10,6 +10,7 @@ import click
 import kopf
 
 from loadtest import settings
+from loadtest.reconcile import trace
 
 
 def main() -> int:
@@ -23,6 +24,8 @@ def main() -> int:
         return 2
     kopf.configure(log_format=kopf.LogFormat.JSON if loaded.json_logs else kopf.LogFormat.FULL)
     logging.getLogger("loadtest").setLevel(logging.INFO)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(trace.Fields())
     try:
         asyncio.run(app.run(loaded))
     except KeyboardInterrupt:

@@ -16,6 +16,7 @@ import kopf
 from loadtest.api import names
 from loadtest.api.status import TERMINAL
 from loadtest.handlers.janitor import Janitor
+from loadtest.handlers.metrics import Metrics
 from loadtest.handlers.wakeups import Wakeups
 from loadtest.ports import Ref
 from loadtest.reconcile.loop import Reconciler
@@ -37,7 +38,9 @@ def has_work(body: Mapping[str, Any], **_: Any) -> bool:
     return bool(status.get("observedGeneration") != meta.get("generation")) and not meta.get("deletionTimestamp")
 
 
-def register(registry: kopf.OperatorRegistry, reconciler: Reconciler, wakeups: Wakeups, janitor: Janitor) -> None:
+def register(
+    registry: kopf.OperatorRegistry, reconciler: Reconciler, wakeups: Wakeups, janitor: Janitor, metrics: Metrics
+) -> None:
     """Register the handlers for one reconciler."""
 
     @kopf.daemon(
@@ -54,14 +57,18 @@ def register(registry: kopf.OperatorRegistry, reconciler: Reconciler, wakeups: W
         while not stopped:
             delay = await reconciler.step(ref)
             await _wait_or_stop(wakeups, ref.uid, delay, stopped)
+        reconciler.forget(ref.uid)
 
     @kopf.on.event(*RESOURCE, registry=registry)
     async def wake(event: kopf.RawEvent, body: kopf.Body, uid: str | None, **_: Any) -> None:
         if event["type"] == "DELETED":
             wakeups.forget(uid or "")
             janitor.forget(uid or "")
+            metrics.forget(uid or "")
+            reconciler.forget(uid or "")
         else:
             janitor.note(body)
+            metrics.note(body)
             wakeups.set(uid or "")
 
     @kopf.on.delete(*RESOURCE, registry=registry, when=has_work, backoff=5.0)

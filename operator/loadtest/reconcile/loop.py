@@ -21,6 +21,7 @@ from loadtest.core.events import events_between
 from loadtest.core.observed import Observed, Resource
 from loadtest.core.project import after_action, before_action
 from loadtest.ports import Outdated, Ref, Refused, Unavailable
+from loadtest.reconcile import trace
 from loadtest.reconcile.execute import execute
 from loadtest.reconcile.observe import observe
 from loadtest.reconcile.ports import Ports
@@ -36,13 +37,15 @@ LONGEST_CONFLICT_PAUSE = 5.0
 
 
 Observer = Callable[..., None]
-"""Told of each step: `(ref, seconds, failed=bool)`; the metrics of the operator."""
+"""Told of each step: `(ref, seconds, failure=kind)`; the kind is None, or forbidden, unavailable or unexpected."""
 
 
 @dataclass
 class _Pace:
     lock: asyncio.Lock
     running_since: float | None = None
+    due: float | None = None
+    """When the next step is to begin, by the monotonic clock; None while one runs."""
     written_at: float = -PROGRESS_SECONDS
     failures: int = 0
     conflicts: int = 0
@@ -56,6 +59,8 @@ class Reconciler:
         self._monotonic = monotonic
         self._paces: dict[str, _Pace] = {}
         self.observer: Observer = lambda *_, **__: None
+        self.on_event: Callable[[str], None] = lambda _: None
+        """Told the reason of each event."""
 
     def longest_running(self) -> float:
         """Seconds since the oldest step that is still running began; 0 where none is."""
@@ -64,12 +69,29 @@ class Reconciler:
             (now - pace.running_since for pace in self._paces.values() if pace.running_since is not None), default=0.0
         )
 
+    def longest_overdue(self) -> float:
+        """Seconds by which the next step of a LoadTest with a run is late; 0 where none is."""
+        now = self._monotonic()
+        return max(
+            (now - pace.due for pace in self._paces.values() if pace.due is not None and pace.due < now), default=0.0
+        )
+
+    def forget(self, uid: str) -> None:
+        """Nobody drives a LoadTest any more: it is at rest, or gone. No step of it is due."""
+        pace = self._paces.get(uid)
+        if pace is not None:
+            pace.due = None
+            if not pace.lock.locked():
+                self._paces.pop(uid)
+
     async def step(self, ref: Ref) -> float | None:
         """One step; seconds until the next, None where nothing is left to do."""
         pace = self._paces.setdefault(ref.uid, _Pace(asyncio.Lock()))
         async with pace.lock:
             begun = pace.running_since = self._monotonic()
-            failed = False
+            pace.due = None
+            failure: str | None = None
+            trace.begin(f"{ref.namespace}/{ref.name}")
             try:
                 delay = await self._step(ref, pace)
                 pace.failures = pace.conflicts = 0
@@ -78,18 +100,19 @@ class Reconciler:
                 delay = min(LONGEST_CONFLICT_PAUSE, 0.1 * 2.0 ** min(pace.conflicts, 10))
                 pace.conflicts += 1
             except Unavailable as error:
-                delay, failed = self._pause(pace), True
+                delay, failure = self._pause(pace), "forbidden" if error.forbidden else "unavailable"
                 log.warning("%s/%s: %s; next try in %.0f s", ref.namespace, ref.name, error, delay)
                 if error.forbidden:  # other failures pass by themselves
                     await self._tell(ref, Reason.FORBIDDEN, str(error), pace)
             except Exception as error:
                 # A mistake of ours must be seen and must not end the loop: the target may be changed.
-                delay, failed = self._pause(pace), True
+                delay, failure = self._pause(pace), "unexpected"
                 log.exception("%s/%s: unexpected; next try in %.0f s", ref.namespace, ref.name, delay)
                 await self._tell(ref, Reason.OPERATOR_ERROR, f"{type(error).__name__}: {error}", pace)
             finally:
                 pace.running_since = None
-                self.observer(ref, self._monotonic() - begun, failed=failed)
+                self.observer(ref, self._monotonic() - begun, failure=failure)
+            pace.due = None if delay is None else self._monotonic() + delay
         if delay is None:
             self._paces.pop(ref.uid, None)
         return delay
@@ -98,6 +121,7 @@ class Reconciler:
         o = await observe(self._ports, ref)
         if o is None:
             return None
+        trace.mark(run=o.resource.status.run_id or o.resource.desired_run)
         decision = decide(o)
         if decision.action is not None:
             log.info("%s: %s: %s", o.resource.owner, type(decision.action).__name__, decision.message)
@@ -131,6 +155,7 @@ class Reconciler:
         saved = await self._ports.loadtests.write_status(resource, status)
         pace.written_at = self._monotonic()
         for kind, reason, message in events_between(resource.status, saved.status):
+            self.on_event(reason)
             await self._ports.loadtests.event(saved, kind, reason, message)
         return saved
 

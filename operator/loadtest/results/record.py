@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from loadtest.api.figures import LoadMode
@@ -137,7 +138,7 @@ def parse(stored: Mapping[str, Any]) -> Record:
             injectors=_whole(record["order"]["injectors"]),
             users=_whole(record["order"]["users"]),
             complete=bool(record["complete"]),
-            started_at=None if (started := window.get("startedAt")) is None else _text(started),
+            started_at=_moment(window.get("startedAt")),
             duration_micros=_whole(window.get("durationMicros") or 0),
             endpoints=tuple(_endpoint(entry) for entry in record.get("histograms") or ()),
             warm_up=tuple(_endpoint({"name": "", **entry}) for entry in record.get("warmUp") or ()),
@@ -176,6 +177,14 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
     return value
+
+
+def _moment(value: Any) -> str | None:
+    if value is None:
+        return None
+    text = _text(value)
+    datetime.fromisoformat(text)
+    return text
 
 
 def _problem(entry: Mapping[str, Any]) -> Problem:

@@ -1,12 +1,16 @@
 """Chart loadtest-operator as it renders."""
 
+import re
 from typing import Any
 
 import pytest
 import yaml
 
+from loadtest.handlers.health import Health
+from loadtest.reconcile.loop import Reconciler
 from tests.cluster.paths import TREE
 from tests.unit.charts.rendering import CHARTS, NAMESPACE, helm, of_kind, render, rules, verbs
+from tests.unit.reconcile.world import World
 
 _CHART = "loadtest-operator"
 _CRD = "loadtests.loadtest.eqrunner.dev.yaml"
@@ -227,3 +231,26 @@ def test_placement_is_taken_over_by_all_pods() -> None:
 def test_values_that_mean_nothing_are_refused(name: str, value: object) -> None:
     with pytest.raises(ValueError, match="values don't meet the specifications of the schema"):
         render(_CHART, {name: value})
+
+
+def test_alerts_are_made_when_asked_for_and_speak_of_metrics_that_there_are() -> None:
+    assert of_kind(render(_CHART), "PrometheusRule") == []
+    rule = of_kind(
+        render(_CHART, {"metrics.prometheusRule": {"enabled": True, "labels": {"team": "eq"}}}), "PrometheusRule"
+    )[0]
+    assert rule["metadata"]["labels"]["team"] == "eq"
+    alerts = rule["spec"]["groups"][0]["rules"]
+    metrics = Health(Reconciler(World().ports())).metrics
+    metrics.note(
+        {
+            "metadata": {"uid": "u", "namespace": "n", "name": "x"},
+            "status": {"conditions": [{"type": "TargetRestored", "status": "False"}]},
+        }
+    )
+    exposed = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    page = (TREE / "docs" / "alerts.md").read_text()
+    for alert in alerts:
+        assert set(re.findall(r"loadtest_\w+", alert["expr"])) <= exposed, alert["alert"]
+        assert f"| `{alert['alert']}` | {alert['labels']['severity']} |" in page
+    families = {f"{family.name}{'_total' if family.type == 'counter' else ''}" for family in metrics.registry.collect()}
+    assert families == set(re.findall(r"`(loadtest_\w+)[`{]", page.partition("## Alerts")[0])), "the page has them all"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -85,14 +87,51 @@ async def test_a_step_that_hangs_is_unhealthy(
     assert (await get(client, "/healthz"))[0] == 200
 
 
+async def test_a_step_that_is_due_and_not_begun_is_unhealthy(
+    client: TestClient,  # type: ignore[type-arg]
+    reconciler: Reconciler,
+    clock: Ages,
+) -> None:
+    ref = World().ref()
+    delay = await reconciler.step(ref)
+    assert delay is not None
+    clock.seconds += delay + STUCK_SECONDS
+    assert (await get(client, "/healthz"))[0] == 200
+    clock.seconds += 1
+    assert await get(client, "/healthz") == (503, f"a step of the loop has been due for {STUCK_SECONDS + 1:.0f} s\n")
+    assert "loadtest_longest_overdue_step_seconds 301.0" in (await get(client, "/metrics"))[1]
+    reconciler.forget(ref.uid)
+    assert (await get(client, "/healthz"))[0] == 200, "nobody drives what is at rest, or gone"
+
+
+async def test_a_run_at_rest_is_never_overdue(reconciler: Reconciler, clock: Ages) -> None:
+    assert await reconciler.step(REF) is None
+    clock.seconds += 10 * STUCK_SECONDS
+    assert reconciler.longest_overdue() == 0
+
+
+async def test_a_blocked_event_loop_shows_as_lag(health: Health, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadtest.handlers.health.LAG_SECONDS", 0.01)
+    measuring = asyncio.ensure_future(health.measure_lag())
+    await asyncio.sleep(0)
+    time.sleep(0.15)  # noqa: ASYNC251 - that is what is measured
+    await asyncio.sleep(0.1)
+    measuring.cancel()
+    text = generate_latest(health.metrics.registry).decode()
+    slow = float(re.search(r"lag_seconds_count ([0-9.]+)", text)[1])  # type: ignore[index]
+    quick = float(re.search(r'lag_seconds_bucket{le="0.1"} ([0-9.]+)', text)[1])  # type: ignore[index]
+    assert slow > quick
+
+
 async def test_steps_failures_durations_and_requests_are_counted(client: TestClient, health: Health) -> None:  # type: ignore[type-arg]
-    health.observe(REF, 0.5, failed=False)
-    health.observe(REF, 1.5, failed=True)
+    health.metrics.observe(REF, 0.5, failure=None)
+    health.metrics.observe(REF, 1.5, failure="forbidden")
     status, text = await get(client, "/metrics")
     assert status == 200
     for line in (
         "loadtest_steps_total 2.0",
-        "loadtest_step_failures_total 1.0",
+        'loadtest_step_failures_total{kind="forbidden"} 1.0',
+        'loadtest_step_failures_total{kind="unexpected"} 0.0',
         "loadtest_step_seconds_sum 2.0",
         'loadtest_api_requests_total{method="GET"} 7.0',
         'loadtest_api_requests_total{method="PATCH"} 2.0',
@@ -118,4 +157,4 @@ async def test_requests_to_the_api_server_are_counted_though_none_was_sent_at_th
     counts: Counter[str] = Counter()
     health = Health(Reconciler(World().ports()), counts)
     counts["PATCH"] += 3
-    assert b'loadtest_api_requests_total{method="PATCH"} 3.0' in generate_latest(health.registry)
+    assert b'loadtest_api_requests_total{method="PATCH"} 3.0' in generate_latest(health.metrics.registry)

@@ -12,6 +12,7 @@ from loadtest.api.status import initial_status
 from loadtest.handlers.configure import configure
 from loadtest.handlers.janitor import Janitor
 from loadtest.handlers.loadtest import _wait_or_stop, has_work, register
+from loadtest.handlers.metrics import Metrics
 from loadtest.handlers.wakeups import Wakeups
 from loadtest.ports import Ref
 from tests.unit.handlers.test_janitor import ended
@@ -57,6 +58,10 @@ class FakeLoop:
 
     def __init__(self, *delays: float) -> None:
         self.delays, self.steps, self.idle = list(delays), list[Ref](), asyncio.Event()
+        self.forgotten: list[str] = []
+
+    def forget(self, uid: str) -> None:
+        self.forgotten.append(uid)
 
     async def step(self, ref: Ref) -> float | None:
         self.steps.append(ref)
@@ -72,7 +77,7 @@ async def ignore(_: Any) -> None: ...
 def handlers(loop: FakeLoop, wakeups: Wakeups, janitor: Janitor) -> dict[str, Callable[..., Any]]:
     """The functions that are registered with kopf, by name."""
     registry = kopf.OperatorRegistry()
-    register(registry, loop, wakeups, janitor)  # type: ignore[arg-type]
+    register(registry, loop, wakeups, janitor, Metrics({}, {}))  # type: ignore[arg-type]
     parts = (registry._spawning, registry._watching, registry._changing)
     return {str(handler.id).rpartition(".")[2]: handler.fn for part in parts for handler in part.get_all_handlers()}
 
@@ -85,13 +90,14 @@ async def test_a_deletion_ends_when_the_loop_has_nothing_left_to_do() -> None:
 
 
 async def test_an_event_wakes_the_loop_and_a_deletion_is_forgotten() -> None:
-    wakeups, janitor = Wakeups(), Janitor(ignore)
-    wake = handlers(FakeLoop(), wakeups, janitor)["wake"]
+    wakeups, janitor, loop = Wakeups(), Janitor(ignore), FakeLoop()
+    wake = handlers(loop, wakeups, janitor)["wake"]
     await wake(event={"type": "MODIFIED"}, body=ended(), uid="u")
     await asyncio.wait_for(wakeups.wait("u", None), 1)
     assert set(janitor._ended) == {"u"}
     await wake(event={"type": "DELETED"}, body=ended(), uid="u")
     assert not janitor._ended
+    assert loop.forgotten == ["u"], "no step of what is gone is due"
 
 
 class Stopped:
@@ -116,6 +122,7 @@ async def test_a_daemon_steps_sleeps_and_stops_when_told_to() -> None:
     assert not driving.done(), "with nothing to do it waits to be woken"
     stopped.event.set()
     await asyncio.wait_for(driving, 1)
+    assert loop.forgotten == ["u"]
 
 
 async def test_a_wait_leaves_no_task_behind() -> None:
