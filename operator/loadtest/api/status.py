@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from loadtest.api.capacity import VariantCapacity
 from loadtest.api.comparison import StageComparison, VariantComparison
 from loadtest.api.conditions import Condition, ConditionStatus, ConditionType, Reason
 from loadtest.api.figures import (
@@ -49,6 +50,7 @@ __all__ = [
     "StageResult",
     "Summary",
     "Validity",
+    "VariantCapacity",
     "VariantComparison",
     "VariantResult",
     "Verdict",
@@ -221,6 +223,9 @@ class LoadTestStatus(StatusModel):
     )
     comparison: Annotated[list[VariantComparison], ListMap("variant")] | None = Field(
         default=None, description="Each variant beside the baseline; made once, at the end of the run."
+    )
+    capacity: Annotated[list[VariantCapacity], ListMap("variant")] | None = Field(
+        default=None, description="How far each variant scales; made with the comparison."
     )
 
 

@@ -102,7 +102,7 @@ class ReleaseLease:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Compare the variants, from the status and the stored records."""
+    """Compare the variants and find how far they scale, from the status and the stored records."""
 
 
 @dataclass(frozen=True)

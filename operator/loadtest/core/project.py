@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from loadtest.api.capacity import VariantCapacity
 from loadtest.api.comparison import VariantComparison
 from loadtest.api.conditions import (
     ConditionType,
@@ -48,13 +49,14 @@ class Done:
         admitted: the run that was admitted, and where its plan is stored.
         stage: position of a repeat and the result of an attempt at one of its stages.
         pooled: a variant and the figures of all its valid stages, pooled.
-        comparison: every variant beside the baseline.
+        comparison: every variant beside the baseline, with their `capacity`.
     """
 
     admitted: tuple[str, PlanRef] | None = None
     stage: tuple[int, StageResult] | None = None
     pooled: tuple[str, Figures] | None = None
     comparison: tuple[VariantComparison, ...] | None = None
+    capacity: tuple[VariantCapacity, ...] = ()
 
 
 def before_action(o: Observed, decision: Decision) -> LoadTestStatus:
@@ -95,6 +97,7 @@ def after_action(o: Observed, done: Done, status: LoadTestStatus) -> LoadTestSta
         next(variant for variant in status.variants if variant.name == name).pooled = figures
     if done.comparison is not None:
         status.comparison = list(done.comparison)
+        status.capacity = list(done.capacity)
     if o.plan is not None and active(status):
         _progress(o, o.plan, status)
     return status

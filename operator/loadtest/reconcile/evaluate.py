@@ -1,4 +1,4 @@
-"""The comparison at the end of a run, from the stored records."""
+"""The comparison and the capacity at the end of a run, from the status and the stored records."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 
 from loadtest.api.figures import Figures
 from loadtest.api.status import Phase, RunResult
+from loadtest.core.capacity import capacities
 from loadtest.core.compare import common_stages, comparisons
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import Observed
@@ -16,12 +17,15 @@ from loadtest.results.record import parse
 
 
 async def evaluate(ports: Ports, o: Observed, plan: RunPlan) -> Done:
-    """Compare the variants of a run that is over."""
+    """Compare the variants of a run that is over, and say how far each scales."""
     status = o.resource.status
     variants = status.variants or []
     complete = status.ending is not None and status.ending.phase is Phase.SUCCEEDED
     overall = await _overall(ports, o) if len(variants) > 1 else {}
-    return Done(comparison=tuple(comparisons(plan, variants, overall, complete=complete)))
+    return Done(
+        comparison=tuple(comparisons(plan, variants, overall, complete=complete)),
+        capacity=tuple(await asyncio.to_thread(capacities, variants)),
+    )
 
 
 async def _overall(ports: Ports, o: Observed) -> dict[tuple[str, int], Figures]:

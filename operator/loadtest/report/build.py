@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
-from loadtest.report import beside, charts, compared, judged, series, tables
+from loadtest.report import beside, capacity, charts, compared, judged, series, tables
 from loadtest.report.arrivals import arrivals
 from loadtest.report.decision import decision
 from loadtest.report.document import Chart, Document, Section, Table, table
@@ -36,6 +36,7 @@ def document(result: Result) -> Document:
         arrivals(result),
         judged.objectives(result),
         compared.section(result.status.comparison),
+        capacity.section(result),
         judged.sampling(result),
         beside.environment(result, names),
         _curves(result),

@@ -8,6 +8,7 @@ from loadtest.api.comparison import VariantComparison
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import Phase
 from loadtest.core import objectives
+from loadtest.core.capacity import capacities
 from loadtest.core.compare import common_stages, comparisons
 from loadtest.core.expand import InvalidSpec, RunPlan, expand
 from loadtest.report.result import Result
@@ -50,7 +51,7 @@ def differences(result: Result, hashes: Mapping[str, str]) -> tuple[list[str], i
 
 
 def _judged(result: Result) -> list[str]:
-    """What follows from the figures by the plan: objectives and comparison; nothing where there is no plan any more."""
+    """What follows from the figures by the plan: objectives, comparison, capacity; nothing without the plan."""
     status = result.status.model_copy(deep=True)
     if result.spec is None or status.run_id is None:
         return []
@@ -69,6 +70,8 @@ def _judged(result: Result) -> list[str]:
         problems.append("objectives: they do not follow from the stages")
     if status.comparison is not None and _comparison(result, plan) != status.comparison:
         problems.append("comparison: it does not follow from the stages and their records")
+    if status.capacity is not None and capacities(result.variants) != status.capacity:
+        problems.append("capacity: it does not follow from the stages")
     return problems
 
 

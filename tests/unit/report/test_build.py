@@ -6,6 +6,7 @@ import pytest
 
 from loadtest.api.measured import RedisFigures
 from loadtest.api.status import ObjectiveResult
+from loadtest.core.capacity import capacities
 from loadtest.core.compare import comparisons
 from loadtest.core.expand import expand
 from loadtest.report import build, markdown, tables
@@ -234,3 +235,18 @@ def test_a_claim_is_shown_with_how_sure_it_is() -> None:
     assert " to " in row[2]
     assert row[4].endswith(" %")
     assert row[5] in {"better", "inconclusive"}
+
+
+def test_the_capacity_is_the_knee_first_and_the_law_beside_it(document: Document) -> None:
+    assert not any(each.title == "Capacity" for each in document.walk()), "nothing was evaluated"
+    made = samples.result()
+    made.status.capacity = capacities(made.variants)
+    (knees,) = section(build.document(made), "Capacity").tables
+    assert [row[0] for row in knees.rows] == ["two-threads", "three-threads", "seven-threads"]
+    assert {row[-1] for row in knees.rows} == {"20"}
+    loads = [{"injectors": count, "duration": "35s"} for count in (10, 15, 20, 25)]
+    made = samples.result(samples.spec(load={"stages": loads}))
+    made.status.capacity = capacities(made.variants)
+    _, laws = section(build.document(made), "Capacity").tables
+    assert laws.header[1] == "Contention"
+    assert all(" to " in row[2] for row in laws.rows)
