@@ -225,6 +225,7 @@ def _old(result: Result, names: Naming) -> Section | None:
         text=(OLD_NOTE,),
         tables=(
             tables.by_metric(result, names, tables.OLD),
+            tables.by_method(result, tables.OLD),
             tables.results(result, names, tables.OLD, beside.extra_columns(result)),
         ),
         sections=(

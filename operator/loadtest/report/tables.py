@@ -102,6 +102,16 @@ def by_metric(result: Result, names: Naming, reading: Reading) -> Table:
     return table(["Metric", *(names.titles[variant.name] for variant, _ in chosen)], rows)
 
 
+def by_method(result: Result, reading: Reading) -> Table:
+    """The same, a row for each variant."""
+    rows = [
+        [variant.name, *(millis(value(figures)) for value in (reading.gets, reading.posts, reading.everything))]
+        for variant, figures in measured(result)
+    ]
+    header = ["Variant", "GETs Response Time", "POSTs Response Time", "All requests Response Time"]
+    return table(header, rows)
+
+
 def _with_unit(micros: int | None) -> str:
     return DASH if micros is None else f"{millis(micros)}ms"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import Any
 
 from loadtest.api.figures import ResultRef, StageResult
@@ -10,7 +11,7 @@ from loadtest.api.spec import LoadTestSpec
 from loadtest.api.status import LoadTestStatus, Phase, RunResult, Summary, VariantResult, Verdict
 from loadtest.report.result import Result
 from loadtest.results.figures import pooled, stage_result
-from loadtest.results.record import parse
+from loadtest.results.record import Record, parse
 from loadtest_injector.histogram import Histogram
 from tests.unit.core.builders import RUN
 from tests.unit.results.records import stored
@@ -38,6 +39,7 @@ def spec(**changes: Any) -> LoadTestSpec:
     return LoadTestSpec.model_validate(body | changes)
 
 
+@cache
 def record(seed: int, median: int, injectors: int, position: int, stage: int, seconds: int = 35) -> dict[str, Any]:
     """A stored record whose blocks and histograms are of the same requests, three methods and outcomes of them."""
     rng = random.Random(seed)  # noqa: S311 - the same numbers each time
@@ -101,6 +103,11 @@ def record(seed: int, median: int, injectors: int, position: int, stage: int, se
     )
 
 
+@cache
+def _parsed(*arguments: int) -> Record:
+    return parse(record(*arguments))
+
+
 def result(of: LoadTestSpec | None = None, *, records: bool = True, seconds: int = 35) -> Result:
     """A whole run of `of`, measured from made-up requests."""
     of = of or spec()
@@ -113,10 +120,11 @@ def result(of: LoadTestSpec | None = None, *, records: bool = True, seconds: int
             position += 1
             stages: list[StageResult] = []
             for index, stage in enumerate(of.load.stages):
-                made = record(100 * position + index, MEDIANS[variant.name], stage.injectors, position, index, seconds)
+                arguments = (100 * position + index, MEDIANS[variant.name], stage.injectors, position, index, seconds)
+                made = record(*arguments)
                 name = f"ldt-{RUN}-r{position}-s{index}-a1"
                 kept[name] = made
-                all_records.append(parse(made))
+                all_records.append(_parsed(*arguments))
                 entry = stage_result(all_records[-1])
                 entry.result_ref = ResultRef(name=name, sha256="0" * 64)
                 stages.append(entry)
