@@ -99,7 +99,8 @@ def _policy(environment: Mapping[str, str]) -> Policy:
         cluster_domain=environment.get("LOADTEST_CLUSTER_DOMAIN", "").strip().strip(".").lower() or "cluster.local",
         api_server=tuple(_list(environment, "KUBERNETES_SERVICE_HOST")),
         max_users=_ceiling(environment, "LOADTEST_MAX_USERS"),
-        max_rate=_ceiling(environment, "LOADTEST_MAX_RATE"),
+        max_spawn_rate=_ceiling(environment, "LOADTEST_MAX_SPAWN_RATE"),
+        max_request_rate=_ceiling(environment, "LOADTEST_MAX_REQUEST_RATE"),
         max_load_seconds=max_load,
     )
 

@@ -43,14 +43,15 @@ def test_everything_can_be_set(environment: dict[str, str]) -> None:
             "LOADTEST_OUTSIDE_HOSTS": "WWW.example.org, *.qa.org,203.0.113.0/24",
             "LOADTEST_CLUSTER_DOMAIN": "K8s.example.",
             "LOADTEST_MAX_USERS": "6000",
-            "LOADTEST_MAX_RATE": "500",
+            "LOADTEST_MAX_SPAWN_RATE": "500",
+            "LOADTEST_MAX_REQUEST_RATE": "700",
             "LOADTEST_MAX_LOAD": "1h30m",
             "KUBERNETES_SERVICE_HOST": "10.96.0.1",
         }
     )
     assert settings.policy == Policy(
         outside_hosts=("www.example.org", "*.qa.org", "203.0.113.0/24"), cluster_domain="k8s.example",
-        api_server=("10.96.0.1",), max_users=6000, max_rate=500, max_load_seconds=5400,
+        api_server=("10.96.0.1",), max_users=6000, max_spawn_rate=500, max_request_rate=700, max_load_seconds=5400,
     )  # fmt: skip
     assert settings.watch_namespaces == ("performance", "qa")
     assert (settings.image_pull_policy, settings.health_port, settings.json_logs) == ("Never", 9090, True)
@@ -70,7 +71,7 @@ def test_everything_can_be_set(environment: dict[str, str]) -> None:
         ("LOADTEST_OUTSIDE_HOSTS", "http://example.org"),
         ("LOADTEST_MAX_USERS", "-1"),
         ("LOADTEST_MAX_USERS", "0"),
-        ("LOADTEST_MAX_RATE", "1.5"),
+        ("LOADTEST_MAX_SPAWN_RATE", "1.5"),
         ("LOADTEST_MAX_LOAD", "20"),
     ],
 )

@@ -84,8 +84,10 @@ subjects:
   value: {{ join "," .outsideHosts | quote }}
 - name: LOADTEST_MAX_USERS
   value: {{ .maxUsers | int64 | default "" | quote }}
-- name: LOADTEST_MAX_RATE
-  value: {{ .maxRate | int64 | default "" | quote }}
+- name: LOADTEST_MAX_SPAWN_RATE
+  value: {{ .maxSpawnRate | int64 | default "" | quote }}
+- name: LOADTEST_MAX_REQUEST_RATE
+  value: {{ .maxRequestRate | int64 | default "" | quote }}
 - name: LOADTEST_MAX_LOAD
   value: {{ .maxLoad | quote }}
 {{- end }}

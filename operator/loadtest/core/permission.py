@@ -29,7 +29,8 @@ class Policy:
         cluster_domain: the domain of the cluster's Services.
         api_server: addresses of the API server, which are never loaded.
         max_users: most users of a stage; None: as many as a LoadTest may say.
-        max_rate: most users started per second, in all injectors together.
+        max_spawn_rate: most users started per second, in all injectors together.
+        max_request_rate: most requests begun per second in open load, in all injectors together.
         max_load_seconds: longest load of a run: warm-ups and windows of all repeats, without stages that are run again.
     """
 
@@ -37,7 +38,8 @@ class Policy:
     cluster_domain: str = "cluster.local"
     api_server: tuple[str, ...] = ()
     max_users: int | None = None
-    max_rate: int | None = None
+    max_spawn_rate: int | None = None
+    max_request_rate: int | None = None
     max_load_seconds: float | None = None
 
 
@@ -141,29 +143,27 @@ def _refusals(
 
 
 def _ceilings(plan: RunPlan, policy: Policy) -> Iterator[Problem]:
-    users = max(stage.users for stage in plan.stages)
-    rate = max(stage.spawn_rate for stage in plan.stages)
+    stages, most = plan.stages, "and at most {} are allowed here"
     seconds = load_seconds(plan)
-    if policy.max_users is not None and users > policy.max_users:
-        what = (
-            f"spec.load: a stage has {users} users (injectors times usersPerInjector), and at most {policy.max_users}"
-        )
-    elif policy.max_rate is not None and rate > policy.max_rate:
-        what = (
-            f"spec.load: a stage starts {rate} users per second (injectors times spawnRatePerInjector), "
-            f"and at most {policy.max_rate}"
-        )
-    elif policy.max_load_seconds is not None and seconds > policy.max_load_seconds:
-        what = (
-            f"spec.load: warm-ups and stages of all repeats last {format_duration(seconds)}, "
-            f"and at most {format_duration(policy.max_load_seconds)}"
-        )
-    else:
-        return
-    yield Problem(
-        Reason.CEILING_EXCEEDED,
-        f"{what} are allowed here: lower it, or have whoever installed the operator raise the limit",
-    )
+    limits = (
+        (max(stage.users for stage in stages), policy.max_users,
+         "a stage has {} users (injectors times usersPerInjector)"),
+        (max(stage.spawn_rate for stage in stages), policy.max_spawn_rate,
+         "a stage starts {} users per second (injectors times spawnRatePerInjector)"),
+        (max(stage.rate or 0 for stage in stages), policy.max_request_rate,
+         "a stage begins {} requests per second (injectors times ratePerInjector)"),
+    )  # fmt: skip
+    for value, ceiling, what in limits:
+        if ceiling is not None and value > ceiling:
+            yield _above(what.format(value), most.format(ceiling))
+    if policy.max_load_seconds is not None and seconds > policy.max_load_seconds:
+        length = f"warm-ups and stages of all repeats last {format_duration(seconds)}"
+        yield _above(length, most.format(format_duration(policy.max_load_seconds)))
+
+
+def _above(what: str, most: str) -> Problem:
+    remedy = "lower it, or have whoever installed the operator raise the limit"
+    return Problem(Reason.CEILING_EXCEEDED, f"spec.load: {what}, {most}: {remedy}")
 
 
 def load_seconds(plan: RunPlan) -> float:

@@ -138,7 +138,7 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "limits": {
             "outsideHosts": ["*.qa.org", "203.0.113.0/24"],
             "maxUsers": 1_000_000,
-            "maxRate": 0,
+            "maxSpawnRate": 0,
             "maxLoad": "12h",
         },
     }
@@ -155,7 +155,8 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "LOADTEST_CLUSTER_DOMAIN": "cluster.local",
         "LOADTEST_OUTSIDE_HOSTS": "*.qa.org,203.0.113.0/24",
         "LOADTEST_MAX_USERS": "1000000",
-        "LOADTEST_MAX_RATE": "",
+        "LOADTEST_MAX_SPAWN_RATE": "",
+        "LOADTEST_MAX_REQUEST_RATE": "",
         "LOADTEST_MAX_LOAD": "12h",
         "LOADTEST_HEALTH_PORT": "8080",
         "LOADTEST_LOG_FORMAT": "json",

@@ -166,10 +166,10 @@ def test_a_name_that_leads_to_a_forbidden_address_is_refused(addresses: tuple[st
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
-        (Policy(max_users=6000, max_rate=6000, max_load_seconds=4 * 6060), ""),
+        (Policy(max_users=6000, max_spawn_rate=6000, max_load_seconds=4 * 6060), ""),
         (Policy(max_users=5999), "6000 users (injectors times usersPerInjector), and at most 5999"),
         (
-            Policy(max_rate=5999),
+            Policy(max_spawn_rate=5999),
             "starts 6000 users per second (injectors times spawnRatePerInjector), and at most 5999",
         ),
         (Policy(max_load_seconds=4 * 6060 - 1), "last 6h44m, and at most 6h43m59s"),
@@ -182,3 +182,13 @@ def test_a_ceiling_holds_for_the_largest_stage_and_for_the_whole_run(policy: Pol
     no = refusal(of, "performance", OPEN, policy)
     assert (no is None) is (not says)
     assert no is None or (no.reason == "CeilingExceeded" and says in no.message and "lower it" in no.message)
+
+
+def test_the_rate_of_open_load_has_a_ceiling_of_its_own() -> None:
+    of = bare_plan({"target": {"url": "http://shop"}, "load": {"mode": "Open", "ratePerInjector": 50}})
+    rate = max(stage.rate or 0 for stage in of.stages)
+    assert refusal(of, "performance", {}, Policy(max_request_rate=rate)) is None
+    no = refusal(of, "performance", {}, Policy(max_request_rate=rate - 1))
+    assert no is not None
+    assert f"a stage begins {rate} requests per second (injectors times ratePerInjector), and at most" in no.message
+    assert refusal(bare("http://shop"), "performance", {}, Policy(max_request_rate=1)) is None, "closed load has none"
