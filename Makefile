@@ -11,13 +11,16 @@ include tests/bench/bench.mk
 
 .PHONY: help
 help: ## explains the targets
-	@echo "The load-test operator. Two targets do all the set-up they need:"
+	@echo "The load-test operator. Three targets do all the set-up they need:"
+	@echo "  make demo           a small investigation on this machine, in two minutes: no cluster, no root"
 	@echo "  make cluster-demo   a whole investigation on a real one-node Kubernetes, live, with its result"
 	@echo "  make test           everything that is checked"
 	@echo
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 $(VENV)/.ready: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "Python 3.11 or newer is needed, and %s is %s.%s: name another with PYTHON=..." % (("$(PYTHON)",) + sys.version_info[:2]))'
 	@echo "making the Python environment ($(VENV))"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
@@ -47,6 +50,7 @@ generate: venv ## makes the CRD and the reference page from the models
 test-unit: venv ## what needs no cluster: pure parts, real processes on loopback
 	@$(PYTHON) -c "from tests.cluster.packages import need; need('redis-server', 'nginx')"
 	@tests/timed test-unit pytest -q -m "not cluster" tests/unit tests/injector tests/runner tests/cluster
+	@tests/timed test-local pytest -q tests/local
 
 .PHONY: test-faults
 test-faults: venv ## every fault in every phase, thousands of runs; what failed, and how to repeat it
@@ -73,6 +77,11 @@ test: ## lint, unit, API-server and cluster tests, and what each took
 	@$(MAKE) --no-print-directory test-apiserver
 	@$(MAKE) --no-print-directory test-cluster
 	@echo; echo "what each took:"; cat .build/times
+
+.PHONY: demo
+demo: venv ## a small investigation on this machine, without a cluster: live view, tables, report
+	@command -v redis-server >/dev/null || $(PYTHON) -c "from tests.cluster.packages import need; need('redis-server')"
+	@$(BIN)/loadtest run --local manifests/samples/quickstart.yaml
 
 .PHONY: cluster-demo
 cluster-demo: ## a whole investigation on a real Kubernetes: live view, result table

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SETS = {
-    "dev": ("", "injector", "runner", "dev"),
+    "dev": ("", "injector", "local", "runner", "dev"),
     "operator": ("",),
     "injector": ("injector",),
     "runner": ("runner",),

@@ -28,10 +28,10 @@ def token_sha256(key: bytes, run: str) -> str:
 
 
 class LocustMasters:
-    """Requests to masters, over one HTTP session."""
+    """Requests to masters, over one HTTP session. `port` is their control port; that of our pods if left out."""
 
-    def __init__(self, token_key: bytes) -> None:
-        self._key = token_key
+    def __init__(self, token_key: bytes, port: int | None = None) -> None:
+        self._key, self._port = token_key, port
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -76,7 +76,7 @@ class LocustMasters:
             self._session = aiohttp.ClientSession(trust_env=False)
         headers = {"Authorization": f"Bearer {token(self._key, run)}"}
         host = f"[{ip}]" if ":" in ip else ip
-        url = f"http://{host}:{CONTROL_PORT}{path}"
+        url = f"http://{host}:{self._port or CONTROL_PORT}{path}"
         try:
             async with self._session.request(method, url, json=body, headers=headers, timeout=limit) as response:
                 answer = await response.json()

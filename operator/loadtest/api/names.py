@@ -50,6 +50,9 @@ ANNOTATION_GIVE_UP_RESTORE = f"{GROUP}/give-up-restore"
 ANNOTATION_ALLOWED_FROM = f"{GROUP}/allowed-from"
 """On a namespace: names of the namespaces, between commas, whose LoadTests may load it and change its releases."""
 
+ANNOTATION_RAN_ON = f"{GROUP}/ran-on"
+"""On a LoadTest that `loadtest run --local` has run: what was loaded, in words, in the place of `target.url`."""
+
 ANNOTATION_OWNER = f"{GROUP}/owner"
 """`namespace/name` of the LoadTest for which an object was made; unlike a label it holds names of any length."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -18,6 +19,8 @@ def cli() -> None:
     \b
     Typical use:
       loadtest plan loadtest.yaml               # what it would run
+      loadtest run --local loadtest.yaml        # on this machine
+      loadtest run loadtest.yaml                # on a cluster: apply, follow, tables, exit code
       kubectl apply -f loadtest.yaml
       loadtest watch my-test -n performance     # live
       loadtest wait my-test -n performance      # exit code by the result
@@ -94,6 +97,67 @@ def plan(file: Path, output: str) -> None:
     from loadtest.cli.plan import plan as run_plan
 
     sys.exit(run_plan(file, output))
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@namespace_option
+@context_option
+@click.option("--rerun", is_flag=True, help="In a cluster: run again a test that ran before, by a new spec.rerun.")
+@click.option("--interval", default=2.0, show_default=True, help="In a cluster: seconds between two looks.")
+@click.option("--local", is_flag=True, help="Run it on child processes of this machine: no cluster, no root.")
+@click.option("--command", help="Local: shell command that serves the target on $PORT; else the sample Runner.")
+@click.option(
+    "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Local: where the command runs."
+)
+@click.option("--backends", is_flag=True, help="Local: also start Redis and a Datastore emulator for the command.")
+@click.option("--file", "files", multiple=True, metavar="NAME/KEY=PATH", help="Local: a key of a ConfigMap or Secret.")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Local: folder in which each run gets one of its own.  [default: loadtest-results]",
+)
+def run(
+    file: Path,
+    namespace: str | None,
+    context: str | None,
+    *,
+    rerun: bool,
+    interval: float,
+    local: bool,
+    command: str | None,
+    directory: Path | None,
+    backends: bool,
+    files: tuple[str, ...],
+    results: Path | None,
+) -> None:
+    """Run the LoadTest of FILE, follow it to its end, and print the result. The exit code is that of `wait`.
+
+    FILE may also hold the ConfigMaps and Secrets that the LoadTest refers to. In a cluster all of it is applied.
+
+    With --local, each variant's settings become environment variables of the target, by the preset or by
+    target.release.settings, and the target is started anew for each. Ctrl-C aborts, and keeps what was measured.
+
+    Exit code 2: the file, or the machine, lacks something; nothing was started.
+    """
+    only_local = {"--command": command, "--directory": directory, "--backends": backends, "--file": files}
+    only_cluster = {"--namespace": namespace, "--context": context, "--rerun": rerun}
+    for option, value in (only_cluster if local else only_local | {"--results": results}).items():
+        if value:
+            raise click.UsageError(f"{option} {'is for a cluster' if local else 'needs --local'}: leave one out")
+    if not local:
+        from loadtest.cli.apply import run_in_cluster
+
+        sys.exit(run_in_cluster(file, namespace, context, rerun=rerun, interval=interval))
+    if find_spec("locust") is None:
+        raise click.ClickException(
+            "--local needs Locust beside this command: use .venv/bin/loadtest of a clone after `make venv`"
+        )
+    from loadtest.cli.run import run_local
+    from loadtest.local.served import Options
+
+    options = Options(results or Path("loadtest-results"), command, directory, backends)
+    sys.exit(run_local(file, files, options))
 
 
 @cli.command()

@@ -15,7 +15,7 @@ from loadtest.api.durations import parse_duration
 from loadtest.api.status import TERMINAL, LoadTestStatus, Verdict
 from loadtest.cli import outcome
 from loadtest.cli.cluster import default_namespace, get_loadtest, with_cluster
-from loadtest.core.events import events_between
+from loadtest.cli.live import LiveView, line
 
 STILL_RUNNING = 124
 
@@ -43,25 +43,6 @@ def ended(body: dict[str, Any], status: LoadTestStatus) -> bool:
     return status.phase in TERMINAL and status.observed_generation >= body["metadata"].get("generation", 0)
 
 
-def line(status: LoadTestStatus) -> str:
-    """One line of progress."""
-    progress, summary = status.progress, status.summary
-    parts = [f"{status.phase.value:<10}"]
-    if progress and progress.percent is not None:
-        parts.append(f"{progress.percent:>3} %")
-    if summary and summary.stage:
-        parts.append(f"stage {summary.stage}")
-    if summary and summary.requests_per_second is not None:
-        parts.append(f"{summary.requests_per_second} req/s")
-    if summary and summary.p99_millis is not None:
-        parts.append(f"p99 {summary.p99_millis} ms")
-    if summary and summary.failures is not None:
-        parts.append(f"{summary.failures} failures")
-    ready = find_condition(status.conditions, ConditionType.READY)
-    activity = progress.activity if progress and progress.activity else (ready.message if ready else "")
-    return "  ".join([*parts, activity[:110]])
-
-
 def timeout_seconds(text: str) -> float:
     """The seconds of an option --timeout; a plain sentence where it is no duration."""
     try:
@@ -74,22 +55,23 @@ def watch(name: str, namespace: str | None, context: str | None, interval: float
     """Print progress until the end; the exit code of `wait`."""
 
     async def follow(kube: Kube) -> int:
-        where, begun, last, shown = namespace or default_namespace(context), time.monotonic(), LoadTestStatus(), ""
-        while True:
-            body = await get_loadtest(kube, where, name)
-            status = LoadTestStatus.model_validate(body.get("status") or {})
-            for kind, reason, message in events_between(last, status):
-                click.echo(
-                    f"{time.monotonic() - begun:6.0f} s  {'!' if kind == 'Warning' else '*'} {reason}: {message}"
-                )
-            if (now := line(status)) != shown:
-                click.echo(f"{time.monotonic() - begun:6.0f} s    {now}")
-            last, shown = status, now
-            if ended(body, status):
-                return exit_code(status, strict=strict)
-            await asyncio.sleep(interval)
+        status = await follow_to_end(kube, namespace or default_namespace(context), name, interval)
+        return exit_code(status, strict=strict)
 
     return with_cluster(context, follow)
+
+
+async def follow_to_end(kube: Kube, namespace: str, name: str, interval: float) -> LoadTestStatus:
+    """Print progress until the run of the present spec has ended; its last status."""
+    view = LiveView()
+    while True:
+        body = await get_loadtest(kube, namespace, name)
+        status = LoadTestStatus.model_validate(body.get("status") or {})
+        view.show(status)
+        if ended(body, status):
+            view.close()
+            return status
+        await asyncio.sleep(interval)
 
 
 def wait(

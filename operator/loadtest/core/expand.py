@@ -101,7 +101,7 @@ def expand(run: str, spec: LoadTestSpec) -> RunPlan:
     Raises:
         InvalidSpec: where the spec parses, but cannot be run.
     """
-    settings = _settings(spec)
+    settings = settings_of(spec)
     variants = tuple(_resolve(variant, settings) for variant in _variants(spec))
     _check(spec, variants)
     names = [variant.name for variant in variants]
@@ -131,7 +131,7 @@ def order(names: list[str], repeats: int, how: str) -> Iterator[tuple[str, int]]
         yield from itertools.product(names, range(1, repeats + 1))
 
 
-def _settings(spec: LoadTestSpec) -> dict[str, Setting]:
+def settings_of(spec: LoadTestSpec) -> dict[str, Setting]:
     """Settings by name: the preset's, then the release's own, which win."""
     release = spec.target.release
     if release is None:

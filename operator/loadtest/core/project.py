@@ -145,10 +145,10 @@ def _snapshot(o: Observed, decision: Decision, status: LoadTestStatus) -> None:
     status.release = ReleaseStatus(
         name=spec.name,
         namespace=spec.namespace,
-        chart=snapshot.chart,
+        chart=snapshot.chart or None,
         revision=snapshot.revision,
-        values_sha256=snapshot.values_sha256,
-        manifest_sha256=snapshot.manifest_sha256,
+        values_sha256=snapshot.values_sha256 or None,
+        manifest_sha256=snapshot.manifest_sha256 or None,
     )
 
 

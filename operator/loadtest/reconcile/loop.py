@@ -52,11 +52,24 @@ class _Pace:
 
 
 class Reconciler:
-    """The loop of every LoadTest. `step` may be called from anywhere: one step per LoadTest runs at a time."""
+    """The loop of every LoadTest. `step` may be called from anywhere: one step per LoadTest runs at a time.
 
-    def __init__(self, ports: Ports, monotonic: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        ports: the world.
+        monotonic: seconds, for pacing.
+        progress_seconds: at most one status write in this many seconds while nothing but progress changes.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        progress_seconds: float = PROGRESS_SECONDS,
+    ) -> None:
         self._ports = ports
         self._monotonic = monotonic
+        self._progress_seconds = progress_seconds
         self._paces: dict[str, _Pace] = {}
         self.observer: Observer = lambda *_, **__: None
         self.on_event: Callable[[str], None] = lambda _: None
@@ -149,7 +162,7 @@ class Reconciler:
             return True
         if pace.failures:  # what is shown of a failure stays until a step has succeeded
             return False
-        return decision.wait is None or self._monotonic() - pace.written_at >= PROGRESS_SECONDS
+        return decision.wait is None or self._monotonic() - pace.written_at >= self._progress_seconds
 
     async def _save(self, resource: Resource, status: LoadTestStatus, pace: _Pace) -> Resource:
         saved = await self._ports.loadtests.write_status(resource, status)

@@ -57,7 +57,7 @@ def _run_time(spec: LoadTestSpec) -> str:
 
 
 def _rest(result: Result, spec: LoadTestSpec) -> list[tuple[str, str]]:
-    found = [("Warm-up", str(spec.load.warm_up)), ("Target", spec.target.url)]
+    found = [("Warm-up", str(spec.load.warm_up)), ("Target", result.ran_on or spec.target.url)]
     if result.status.release is not None and result.status.release.chart:
         found.append(("Chart", result.status.release.chart))
     if spec.repeats > 1:

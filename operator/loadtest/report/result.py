@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadtest.api import names
 from loadtest.api.figures import StageResult
 from loadtest.api.spec import LoadTestSpec
 from loadtest.api.status import LoadTestStatus, RunResult, VariantResult
@@ -20,6 +21,7 @@ class Result:
     Attributes:
         spec: None where it is one that this version cannot read.
         records: stored records by the name in `resultRef`; without them a report has no curves over time.
+        ran_on: what was loaded, where that is not what the spec says: a process of a laptop.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Result:
     spec: LoadTestSpec | None
     status: LoadTestStatus
     records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ran_on: str | None = None
 
     @property
     def variants(self) -> list[VariantResult]:
@@ -65,4 +68,5 @@ def result_of(body: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]] 
         spec=spec,
         status=LoadTestStatus.model_validate(body.get("status") or {}),
         records=records or {},
+        ran_on=(meta.get("annotations") or {}).get(names.ANNOTATION_RAN_ON),
     )

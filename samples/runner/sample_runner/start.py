@@ -68,7 +68,8 @@ def _keep_alive(environment: Mapping[str, str]) -> int:
 
 
 def _backlog() -> int:
-    return min(_BACKLOG, int(Path("/proc/sys/net/core/somaxconn").read_text()))
+    limit = Path("/proc/sys/net/core/somaxconn")
+    return min(_BACKLOG, int(limit.read_text()) if limit.exists() else socket.SOMAXCONN)
 
 
 def _listen(address: str) -> socket.socket:

@@ -6,7 +6,8 @@ import pytest
 
 from loadtest.api.conditions import ConditionType, Reason, set_condition
 from loadtest.api.status import LoadTestStatus, Phase, Progress, Summary, Verdict, initial_status
-from loadtest.cli.watch import ended, exit_code, line
+from loadtest.cli.live import line
+from loadtest.cli.watch import ended, exit_code
 from tests.unit.core.builders import NOW, running
 
 
