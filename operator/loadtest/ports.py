@@ -89,6 +89,10 @@ class Targets(Protocol):
         """Start a helm Job."""
         ...
 
+    async def dismiss(self, plan: RunPlan, key: str) -> None:
+        """Delete the helm Job of that key."""
+        ...
+
     async def clean(self, plan: RunPlan) -> None:
         """Delete everything of the run beside the target, but the Lease."""
         ...

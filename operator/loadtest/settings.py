@@ -11,6 +11,9 @@ from loadtest.api.durations import parse_duration
 from loadtest.core.hosts import check_pattern
 from loadtest.core.permission import Policy
 
+SHORTEST_LEASE = 20
+"""Seconds: it is renewed twenty times as often, and a step of the loop may take a second."""
+
 
 class BadSettings(ValueError):  # noqa: N818 - named for the fact
     """The environment does not say enough, or says it wrongly; the message names the variable."""
@@ -30,6 +33,7 @@ class Settings:
         health_port: port of /healthz, /readyz and /metrics.
         json_logs: log lines as JSON.
         helm_service_account: service account, in the target's namespace, that helm Jobs run as.
+        lease_seconds: how long a target's Lease holds without a renewal; then the dead-man Job restores the release.
         context: kubeconfig context where the operator does not run in a cluster.
         policy: which hosts may be loaded, and how much load a LoadTest may make.
     """
@@ -44,6 +48,7 @@ class Settings:
     json_logs: bool
     helm_service_account: str
     context: str | None = None
+    lease_seconds: int = 1200
     policy: Policy = field(default_factory=Policy)
 
 
@@ -80,8 +85,16 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         json_logs=environment.get("LOADTEST_LOG_FORMAT", "plain") == "json",
         helm_service_account=environment.get("LOADTEST_HELM_SERVICE_ACCOUNT", "loadtest-helm"),
         context=environment.get("LOADTEST_CONTEXT") or None,
+        lease_seconds=_lease_seconds(environment),
         policy=_policy(environment),
     )
+
+
+def _lease_seconds(environment: Mapping[str, str]) -> int:
+    text = environment.get("LOADTEST_LEASE_SECONDS", "1200")
+    if not text.isdigit() or int(text) < SHORTEST_LEASE:
+        raise BadSettings(f"LOADTEST_LEASE_SECONDS is {text!r}: give seconds, at least {SHORTEST_LEASE}")
+    return int(text)
 
 
 def _policy(environment: Mapping[str, str]) -> Policy:

@@ -18,6 +18,7 @@ from tests.cluster.paths import TREE
 
 RUN = "0123456789abcdef"
 STATE, SNAPSHOT = f"ldt-{RUN}-state", f"ldt-{RUN}-snapshot"
+LEASE, HOLDER = "loadtest-runner", f"performance/threads/uid-1/{RUN}"
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: runner\nversion: 1.0.0\ndescription: a small target\n",
     "values.yaml": (
@@ -79,6 +80,8 @@ USER_VALUES: dict[str, Any] = {
     "password": "hunter22",
     "note": "naïve \U0001f600\u2028 e",
 }
+SILENCE = 4.0
+"""Seconds without a renewal of the Lease after which a dead-man Job acts here."""
 _HOOK_RULE = '[{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch", "create", "delete"]}]'
 
 
@@ -149,10 +152,13 @@ class HelmTarget:
             "variants": self.variants,
             "settings": self.settings,
             "timeoutSeconds": 20,
+            "lease": LEASE,
+            "holder": HOLDER,
         }
         path = self.folder / "request.json"
         path.write_text(json.dumps(request))
         more = ["--variant", variant] if variant else []
+        more += ["--silence", str(SILENCE)] if operation == "dead-man" else []
         return key, [operation, "--key", key, "--request", str(path), *more]
 
     def job(self, operation: str, variant: str = "") -> dict[str, Any]:

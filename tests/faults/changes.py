@@ -10,7 +10,7 @@ from loadtest.api.status import initial_status
 from loadtest.core.observed import Problem
 from loadtest.ports import Outdated, Refused, Unavailable
 from tests.faults.injection import Fault, Once, While
-from tests.unit.reconcile.world import World
+from tests.unit.reconcile.world import START, World
 
 JOBS = frozenset({"Job snapshot", "Job apply", "Job restore"})
 TARGET_WRITES = JOBS | {"Lease", "state", "clean", "give the Lease back"}
@@ -146,6 +146,12 @@ def all_failed(w: World) -> list[str]:
     stages = [s for v in w.parsed.variants or () for run in v.runs for s in run.stages]
     wrong = [f"stage {s.index} has {s.failures} failures" for s in stages if s.failures != 10]
     return wrong + [f"stage {s.index} has percentiles of failures" for s in stages if s.latency_micros is not None]
+
+
+def restored_in_time(w: World) -> list[str]:
+    """The dead-man Job has put the release back, long before any operator came again."""
+    taken = [outcome.finished_at for outcome in w.outcomes.values() if outcome.op == "dead-man"]
+    return [f"restored only at {at}" for at in taken if at and at > START + timedelta(minutes=24)]
 
 
 # -- helm -----------------------------------------------------------------------------------------------------------

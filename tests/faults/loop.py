@@ -14,6 +14,7 @@ from tests.faults.crew import Crew
 from tests.faults.injection import Crash, Fault, Tap
 from tests.faults.oracle import Expected, Reference, end_of, judge
 from tests.faults.shapes import SHAPES, Shape
+from tests.unit.reconcile import helm
 from tests.unit.reconcile.world import START, World
 
 MOST_STEPS = 4000
@@ -61,8 +62,16 @@ async def drive(w: World, shape: Shape, tap: Tap, operators: int = 1) -> str | N
             delay = None if w.gone else PACE
         if delay is None and not (waiting is not None and waiting[0](w)):
             return None
-        w.now += timedelta(seconds=max(delay or 0.0, PACE))
+        _pass(w, max(delay or 0.0, PACE))
     return f"no end after {MOST_STEPS} steps"
+
+
+def _pass(w: World, seconds: float) -> None:
+    """Time goes by, and the dead-man Job looks at the Lease meanwhile, whether an operator lives or not."""
+    until = w.now + timedelta(seconds=seconds)
+    while w.now < until:
+        w.now = min(until, w.now + timedelta(seconds=15))
+        helm.go_on(w)
 
 
 @functools.cache

@@ -48,6 +48,7 @@ class Expected:
         untouched: the release must be left as it is, because somebody else has deployed.
         minutes: how long the run may take beyond the undisturbed one.
         writes: how many writes, attempts included, it may cost beyond the undisturbed run.
+        taken: the dead-man Job may have taken the Lease.
         check: anything else that must hold at the end; what is wrong.
     """
 
@@ -59,6 +60,7 @@ class Expected:
     untouched: bool = False
     minutes: float = 5.0
     writes: int = 40
+    taken: bool = False
     check: Callable[[World], list[str]] = lambda _: []
 
 
@@ -120,6 +122,7 @@ def judge(w: World, tap: Tap, expected: Expected, reference: Reference) -> list[
     _release(w, status, expected, verdict)
     _left(w, status, expected, verdict)
     _recomputed(w, status, verdict)
+    verdict.demand(not w.dead_man_acted or expected.taken, "the dead-man Job took the Lease of a living operator")
     steps = list(zip(w.phases, w.phases[1:], strict=False))
     verdict.demand(all(step in LEGAL for step in steps), f"the phases are no legal path: {w.phases}")
     seconds = (w.now - START).total_seconds()

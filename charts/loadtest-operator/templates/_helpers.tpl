@@ -75,6 +75,8 @@ subjects:
   value: {{ .Values.imagePullPolicy }}
 - name: LOADTEST_HELM_SERVICE_ACCOUNT
   value: {{ .Values.helmServiceAccount | quote }}
+- name: LOADTEST_LEASE_SECONDS
+  value: {{ .Values.leaseSeconds | int | quote }}
 - name: LOADTEST_TOKEN_KEY_FILE
   value: /etc/loadtest-operator/token-key/key
 - name: LOADTEST_CLUSTER_DOMAIN

@@ -22,7 +22,6 @@ from loadtest.core.permission import Consent
 from loadtest.ports import Outdated, Refused, Unavailable
 from loadtest.settings import Settings
 
-LEASE_SECONDS = 1200
 HELM_OWNER = "meta.helm.sh/release-name"
 
 
@@ -69,7 +68,8 @@ class KubeTargets:
     async def _jobs(self, plan: RunPlan, namespace: str) -> dict[str, HelmJob]:
         labels = {names.LABEL_RUN: plan.run}
         jobs = await self._kube.list("jobs", namespace, labels)
-        running = any(pods.helm_job(job, ()).running for job in jobs)
+        # The pods tell why a Job does not get on; one whose pod runs, as the dead-man's does, gives no cause to ask.
+        running = any(job.running and not job.ready for job in (pods.helm_job(job, ()) for job in jobs))
         job_pods = await self._kube.list("pods", namespace, labels) if running else []
         found = (
             pods.helm_job(job, [pod for pod in job_pods if pods.matches(pod, {"job-name": job["metadata"]["name"]})])
@@ -102,7 +102,7 @@ class KubeTargets:
             return Lease()
         renewed = pods.timestamp(spec.get("renewTime"))
         if holder.startswith(f"{resource.owner}/{resource.uid}/"):
-            return Lease(holder=holder, renewed_at=renewed)
+            return Lease(holder=holder, renewed_at=renewed, seconds=self._settings.lease_seconds)
         return await self._other_holder(holder, renewed, namespace)
 
     async def _other_holder(self, holder: str, renewed: datetime | None, namespace: str) -> Lease:
@@ -111,14 +111,17 @@ class KubeTargets:
         body = await self._kube.get(names.PLURAL, owner_namespace, name) if name else None
         exists = body is not None and body["metadata"]["uid"] == uid
         state = None if exists or not run else await self._kube.get("configmaps", namespace, names.state(run))
-        return Lease(holder=holder, renewed_at=renewed, holder_exists=exists, holder_left_state=state is not None)
+        done = outcomes((state or {}).get("data") or {})
+        restored = any(outcome.ok for key, outcome in done.items() if key.startswith(names.DEAD_MAN))
+        left = state is not None and not restored
+        return Lease(holder=holder, renewed_at=renewed, holder_exists=exists, holder_left_state=left)
 
     async def acquire(self, resource: Resource, plan: RunPlan, seen: Target) -> None:
         """Create, renew or take over the Lease; whoever was faster keeps it."""
         namespace, name = manifests.lease_place(plan.spec, self._settings.namespace)
         me = f"{resource.owner}/{resource.uid}/{plan.run}"
         now = self._kube.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        spec = {"holderIdentity": me, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
+        spec = {"holderIdentity": me, "leaseDurationSeconds": self._settings.lease_seconds, "renewTime": now}
         body = await self._kube.get("leases", namespace, name)
         if body is None:
             meta = {"name": name, "namespace": namespace, "labels": names.labels(plan.run, resource.uid)}
@@ -136,7 +139,7 @@ class KubeTargets:
         namespace, name = manifests.lease_place(plan.spec, self._settings.namespace)
         body = await self._kube.get("leases", namespace, name)
         me = f"{resource.owner}/{resource.uid}/{plan.run}"
-        if body is not None and (body.get("spec") or {}).get("holderIdentity") == me:
+        if body is not None and (body.get("spec") or {}).get("holderIdentity") in {me, names.dead_man_holder(me)}:
             await self._kube.delete("leases", namespace, name, uid=body["metadata"]["uid"])
 
     # -- helm ---------------------------------------------------------------------------------------------------
@@ -160,8 +163,13 @@ class KubeTargets:
             image=settings.operator_image,
             pull_policy=settings.image_pull_policy,
             account=settings.helm_service_account,
+            lease_seconds=settings.lease_seconds,
         )
         await self._create("jobs", self._namespace(plan), job)
+
+    async def dismiss(self, plan: RunPlan, key: str) -> None:
+        """Delete a Job, and its pod."""
+        await self._kube.delete("jobs", self._namespace(plan), names.helm_job(plan.run, key))
 
     async def clean(self, plan: RunPlan) -> None:
         """Delete the Jobs and the state ConfigMap; the garbage collector follows its owner references."""

@@ -144,6 +144,15 @@ def restore_key(attempt: int) -> str:
     return f"restore-{attempt}"
 
 
+DEAD_MAN = "dead-man"
+"""The Job that restores a target whose operator is dead: beginning of its key, and mark of its hold on the Lease."""
+
+
+def dead_man_holder(holder: str) -> str:
+    """How the dead-man Job of a run signs the run's Lease once it has taken it."""
+    return f"{holder}/{DEAD_MAN}"
+
+
 def helm_job(run: str, key: str) -> str:
     """The helm Job with this key."""
     return f"{_prefix(run)}-{key}"

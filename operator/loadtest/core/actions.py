@@ -91,6 +91,13 @@ class LoseStage:
 
 
 @dataclass(frozen=True)
+class DismissDeadMan:
+    """Delete the dead-man Job of this key: the run has ended, and what it left is for a person."""
+
+    key: str
+
+
+@dataclass(frozen=True)
 class CleanTarget:
     """Delete everything of the run in the target's namespace but the Lease."""
 
@@ -121,6 +128,7 @@ Action = (
     | StartStage
     | CollectStage
     | LoseStage
+    | DismissDeadMan
     | CleanTarget
     | ReleaseLease
     | Evaluate

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+from loadtest.api import names
 from loadtest.api.conditions import Reason, reason_of
-from loadtest.core import actions, injecting, restoring, verdict
+from loadtest.core import actions, helm, injecting, restoring, verdict
 from loadtest.core.decision import Decision, Ending, engaged, owed, renew_due
 from loadtest.core.expand import InvalidSpec, RunPlan, expand
 from loadtest.core.observed import Observed
@@ -103,7 +104,7 @@ def _endings(o: Observed) -> Iterator[Ending]:
     if status.started_at and o.now > status.started_at + timedelta(seconds=deadline.seconds):
         yield Ending("Aborted", Reason.DEADLINE_EXCEEDED, f"the run did not end within spec.deadline, {deadline}")
     if lease_lost(o):
-        yield Ending("Failed", Reason.LEASE_LOST, f"the Lease of the target was taken by {o.target.lease.holder}")
+        yield Ending("Failed", Reason.LEASE_LOST, _lost_to(o))
     if o.target.gone:
         yield Ending("Failed", Reason.TARGET_GONE, "the target's namespace is gone")
     if refused := _refused(o):
@@ -121,8 +122,16 @@ def _refused(o: Observed) -> Ending | None:
 
 
 def lease_lost(o: Observed) -> bool:
-    """Whether another run holds the Lease of a target that this run has already begun to change or load."""
+    """Whether another run, or the dead-man Job, took the Lease of a target that this run has begun to use."""
+    if helm.last_outcome(o.target, names.DEAD_MAN) is not None:
+        return True
     return o.target.lease.holder not in {None, holder(o)} and (o.target.prepared or bool(o.injectors.pods))
+
+
+def _lost_to(o: Observed) -> str:
+    if helm.taken_by_dead_man(o.target, holder(o)):
+        return f"the Lease was not renewed for {o.target.lease.seconds} s, so the dead-man Job restores the release"
+    return f"the Lease of the target was taken by {o.target.lease.holder}"
 
 
 def holder(o: Observed) -> str:

@@ -12,8 +12,8 @@ from loadtest.core.actions import Action
 from loadtest.core.observed import Observed, Resource
 
 TERMINAL = frozenset({"Succeeded", "Failed", "Aborted"})
-LEASE_RENEWAL = timedelta(seconds=60)
-"""A Lease is renewed when its last renewal is this old: one write a minute, for a Lease of 20 minutes."""
+RENEWALS = 20
+"""A Lease is renewed so often within its time: one write a minute, for a Lease of 20 minutes."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def renew_due(o: Observed) -> bool:
     """Whether the Lease that this run holds is due for renewal."""
     lease, resource = o.target.lease, o.resource
     ours = lease.holder == f"{resource.owner}/{resource.uid}/{resource.status.run_id}"
+    if not ours or not active(resource.status):
+        return False
     # A renewal in the future is one by a wrong clock: it says nothing, and the Lease must not run out meanwhile.
-    return (
-        ours and active(resource.status) and (lease.renewed_at is None or abs(o.now - lease.renewed_at) > LEASE_RENEWAL)
-    )
+    return lease.renewed_at is None or abs(o.now - lease.renewed_at) > timedelta(seconds=lease.seconds / RENEWALS)

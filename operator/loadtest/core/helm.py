@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loadtest.api import names
 from loadtest.core.observed import HelmJob, Outcome, Target
 
 MAX_TRIES = 3
@@ -33,7 +34,13 @@ def last_outcome(target: Target, op: str, position: int | None = None) -> Outcom
 
 def running_job(target: Target) -> HelmJob | None:
     """A helm Job of this run that has not ended and has not written its outcome."""
-    return next((job for job in target.jobs.values() if job.running and job.key not in target.outcomes), None)
+    at_work = (job for job in target.jobs.values() if job.running and not job.key.startswith(names.DEAD_MAN))
+    return next((job for job in at_work if job.key not in target.outcomes), None)
+
+
+def dead_man(target: Target) -> HelmJob | None:
+    """The run's dead-man Job, while it stands by or is at work."""
+    return next((job for job in target.jobs.values() if job.running and job.key.startswith(names.DEAD_MAN)), None)
 
 
 def was_applied(target: Target) -> bool:
@@ -57,3 +64,8 @@ def live_variant(target: Target, variants: dict[int, str]) -> str | None:
         return None
     position, _, outcome = max(applied, key=lambda entry: entry[:2])
     return variants.get(position) if outcome.ok else None
+
+
+def taken_by_dead_man(target: Target, holder: str) -> bool:
+    """Whether the dead-man Job has taken this run's Lease, or has even done its work."""
+    return target.lease.holder == names.dead_man_holder(holder) or last_outcome(target, names.DEAD_MAN) is not None

@@ -104,6 +104,8 @@ def helm_request(resource: Resource, plan: RunPlan, state: Json) -> Json:
         "variants": {variant.name: variant.values for variant in plan.variants},
         "settings": list(paths.values()),
         "timeoutSeconds": HELM_TIMEOUT_SECONDS,
+        "lease": names.release_lease(release.name),
+        "holder": f"{resource.owner}/{resource.uid}/{plan.run}",
     }
     meta = metadata(resource, plan.run, names.helm_request(plan.run), release.namespace)
     meta["ownerReferences"] = [state_owner(state)]
@@ -127,12 +129,15 @@ def helm_job(
     image: str,
     pull_policy: str,
     account: str,
+    lease_seconds: int,
 ) -> Json:
     """A helm Job. It never retries by itself: each try has a name of its own, so that each can be observed."""
     release = plan.spec.target.release
     if release is None:
         raise ValueError("a run without a release has no helm Jobs")
+    dead_man = op == names.DEAD_MAN
     command = ["loadtest", "helm-job", op, "--key", key, *(("--variant", variant) if variant else ())]
+    command += ["--silence", str(lease_seconds)] if dead_man else []
     meta = metadata(resource, plan.run, names.helm_job(plan.run, key), release.namespace)
     meta["labels"][names.LABEL_KEY] = key
     meta["ownerReferences"] = [state_owner(state)]
@@ -164,9 +169,10 @@ def helm_job(
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": meta,
+        # The dead-man Job alone stays as long as the run, and is made anew wherever its pod is lost.
         "spec": {
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": 2 * HELM_TIMEOUT_SECONDS + 60,
+            "backoffLimit": 1000 if dead_man else 0,
+            **({} if dead_man else {"activeDeadlineSeconds": 2 * HELM_TIMEOUT_SECONDS + 60}),
             "template": {"metadata": {"labels": meta["labels"], "annotations": meta["annotations"]}, "spec": pod},
         },
     }

@@ -57,6 +57,8 @@ class Lease:
 
     holder: str | None = None
     renewed_at: datetime | None = None
+    seconds: int = 1200
+    """How long it holds without a renewal."""
     holder_exists: bool = True
     holder_left_state: bool = False
     """The holder's LoadTest is gone but its state ConfigMap is still there: its restore never finished."""
@@ -88,6 +90,8 @@ class HelmJob:
     running: bool
     problem: Problem | None = None
     created_at: datetime | None = None
+    ready: bool = False
+    """Its pod runs."""
 
 
 @dataclass(frozen=True)

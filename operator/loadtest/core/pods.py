@@ -195,4 +195,5 @@ def helm_job(job: Json, pods: Iterable[Json]) -> HelmJob:
         running=ended is None,
         problem=problem,
         created_at=timestamp(meta.get("creationTimestamp")),
+        ready=bool(status.get("ready")),
     )

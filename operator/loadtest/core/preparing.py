@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Literal
 
+from loadtest.api import names
 from loadtest.api.conditions import ConditionType, Reason, reason_of
 from loadtest.core import actions, helm
 from loadtest.core.decision import Decision, Ending, Fact, Snapshot
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import Observed, Outcome
 from loadtest.core.progress import current_work
+
+DEAD_MAN_TIMEOUT = timedelta(minutes=5)
+"""How long the dead-man Job's pod may take to be scheduled, pull its image and start."""
 
 
 def prepare(o: Observed, plan: RunPlan) -> Decision | None:
@@ -20,7 +25,35 @@ def prepare(o: Observed, plan: RunPlan) -> Decision | None:
         return Decision(
             "Preparing", Reason.PREPARING, "making room in the target's namespace", action=actions.PrepareTarget()
         )
-    return _snapshot(o) or _apply(o, plan)
+    return _dead_man(o) or _snapshot(o) or _apply(o, plan)
+
+
+def _dead_man(o: Observed) -> Decision | None:
+    """The dead-man Job, which restores the release if this operator dies for good; before anything is changed."""
+    if helm.dead_man(o.target):
+        return None
+    phase: Literal["Preparing", "Running"] = "Running" if helm.was_applied(o.target) else "Preparing"
+    tries = helm.tries(o.target, names.DEAD_MAN)
+    if len(tries) >= helm.MAX_TRIES:
+        last = o.target.jobs.get(helm.key(names.DEAD_MAN, None, tries[-1]))
+        why = last.problem.message if last and last.problem else "without a word"
+        text = f"the dead-man Job, which guards the release, ended {len(tries)} times: {why}"
+        return Decision(phase, Reason.HELM_FAILED, text, ending=Ending("Failed", Reason.HELM_FAILED, text))
+    key = helm.key(names.DEAD_MAN, None, (tries[-1] if tries else 0) + 1)
+    message = "starting the dead-man Job, which restores the release if the operator dies"
+    return Decision(phase, Reason.PREPARING, message, action=actions.RunHelm(names.DEAD_MAN, key))
+
+
+def _standing_by(o: Observed) -> Decision | None:
+    """The wait for the dead-man Job's pod before the first change; None when it runs, or once one was made."""
+    job = helm.dead_man(o.target)
+    if job is None or job.ready or helm.was_applied(o.target):
+        return None
+    message = "waiting for the pod of the dead-man Job" + (f": {job.problem.message}" if job.problem else "")
+    if job.created_at and o.now > job.created_at + DEAD_MAN_TIMEOUT:
+        text = f"{message}; without it no release is changed"
+        return Decision("Preparing", Reason.HELM_FAILED, text, ending=Ending("Failed", Reason.HELM_FAILED, text))
+    return Decision("Preparing", Reason.PREPARING, message, wait=0.5)
 
 
 def _snapshot(o: Observed) -> Decision | None:
@@ -67,7 +100,7 @@ def _apply(o: Observed, plan: RunPlan) -> Decision | None:
     outcome = helm.last_outcome(o.target, "apply", position)
     if outcome is not None and not outcome.ok:
         return _fail(outcome)
-    return _run(o, "apply", position, wanted, f"applying variant {wanted}")
+    return _standing_by(o) or _run(o, "apply", position, wanted, f"applying variant {wanted}")
 
 
 def _run(o: Observed, op: str, position: int | None, variant: str, message: str) -> Decision:

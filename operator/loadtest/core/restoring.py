@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from loadtest.api import names
 from loadtest.api.conditions import ConditionType, Reason, reason_of
 from loadtest.core import actions, helm, rollout
 from loadtest.core.decision import Decision, Fact
@@ -26,7 +27,7 @@ def wind_down(o: Observed, *, lease_lost: bool, holder: str) -> Decision:
         return Decision("Restoring", Reason.RESTORING, message, action=action, wait=0.0 if names else 0.5)
     if o.plan is None and _restored(o) is None:
         return _without_plan(o)
-    if decision := _restore(o, lease_lost=lease_lost):
+    if decision := _restore(o, lease_lost=lease_lost, holder=holder):
         return decision
     return _clean(o, holder=holder)
 
@@ -51,7 +52,7 @@ def _restored(o: Observed) -> bool | None:
     return condition.status == "True"
 
 
-def _restore(o: Observed, *, lease_lost: bool) -> Decision | None:
+def _restore(o: Observed, *, lease_lost: bool, holder: str) -> Decision | None:
     """The restore itself; None once its result is stored."""
     done = _restored(o)
     if done is True:
@@ -61,26 +62,37 @@ def _restore(o: Observed, *, lease_lost: bool) -> Decision | None:
         return None if done is False else _result("False", Reason.RESTORE_GIVEN_UP, message)
     if done is False and not o.resource.deleting:
         return None
-    if lease_lost:
-        return (
-            None
-            if done is False
-            else _result("False", Reason.LEASE_LOST, "another run holds the Lease: the release was left alone")
-        )
     release = o.resource.status.release
+    changed = helm.was_applied(o.target) or (release is not None and release.intended_variant is not None)
+    if lease_lost and changed and not o.target.gone:
+        return None if done is False else _by_dead_man(o, holder)
     if release is None or release.revision is None:
         if job := helm.running_job(o.target):
             return Decision("Restoring", Reason.RESTORING, f"waiting for the helm Job {job.key}", wait=0.5)
         return _result("True", Reason.NOT_CHANGED, "no release was changed")
     if o.target.gone:
         return _result("True", Reason.TARGET_GONE, "the target's namespace is gone: nothing is left to restore")
-    if release.intended_variant is None and not helm.was_applied(o.target):
+    if not changed:
         return _result("True", Reason.NOT_CHANGED, "the release was not changed")
     if not o.target.prepared:
         return Decision(
             "Restoring", Reason.RESTORING, "the state of the run is made anew", action=actions.PrepareTarget()
         )
     return _helm_restore(o)
+
+
+def _by_dead_man(o: Observed, holder: str) -> Decision:
+    """The Lease is not ours any more, so the release is not touched: what the dead-man Job made of it."""
+    outcome = helm.last_outcome(o.target, names.DEAD_MAN)
+    if outcome is not None and outcome.ok:
+        return _result("True", reason_of(outcome.reason or Reason.RESTORED), f"by the dead-man Job: {outcome.message}")
+    if helm.dead_man(o.target) and helm.taken_by_dead_man(o.target, holder) and outcome is None:
+        return Decision("Restoring", Reason.RESTORING, "the dead-man Job restores the release", wait=1.0)
+    if outcome is not None:
+        conflict = outcome.reason == Reason.RESTORE_CONFLICT
+        reason = Reason.RESTORE_CONFLICT if conflict else Reason.RESTORE_FAILED
+        return _result("False", reason, f"by the dead-man Job: {outcome.message}")
+    return _result("False", Reason.LEASE_LOST, "another run holds the Lease: the release was left alone")
 
 
 def _helm_restore(o: Observed) -> Decision | None:
@@ -147,8 +159,12 @@ def _result(status: Literal["True", "False"], reason: Reason, message: str) -> D
 def _clean(o: Observed, *, holder: str) -> Decision:
     """Remove what the run left beside the target. What could not be restored keeps its snapshot and its Lease."""
     keep = _restored(o) is False and not o.resource.abandoned
-    ours = o.target.lease.holder == holder
-    if not keep and (o.target.prepared or o.target.jobs) and (ours or o.target.lease.holder is None):
+    ours = o.target.lease.holder in {holder, names.dead_man_holder(holder)}
+    if keep and (job := helm.dead_man(o.target)):
+        action = actions.DismissDeadMan(job.key)
+        return Decision("Restoring", Reason.RESTORING, "the dead-man Job goes", action=action)
+    free = ours or o.target.lease.holder is None or _restored(o) is True
+    if not keep and (o.target.prepared or o.target.jobs) and free:
         return Decision(
             "Restoring", Reason.RESTORING, "cleaning up beside the target", action=actions.CleanTarget(), wait=0.3
         )

@@ -45,6 +45,7 @@ async def execute(ports: Ports, o: Observed, action: actions.Action) -> Done:
             actions.AcquireLease()
             | actions.PrepareTarget()
             | actions.RunHelm()
+            | actions.DismissDeadMan()
             | actions.CleanTarget()
             | actions.ReleaseLease()
         ):
@@ -69,7 +70,12 @@ async def _injectors(
 async def _target(
     ports: Ports,
     o: Observed,
-    action: actions.AcquireLease | actions.PrepareTarget | actions.RunHelm | actions.CleanTarget | actions.ReleaseLease,
+    action: actions.AcquireLease
+    | actions.PrepareTarget
+    | actions.RunHelm
+    | actions.DismissDeadMan
+    | actions.CleanTarget
+    | actions.ReleaseLease,
 ) -> None:
     resource, plan = o.resource, _plan(o)
     match action:
@@ -79,6 +85,8 @@ async def _target(
             await ports.targets.prepare(resource, plan)
         case actions.RunHelm():
             await ports.targets.helm(resource, plan, action.op, action.key, action.variant)
+        case actions.DismissDeadMan():
+            await ports.targets.dismiss(plan, action.key)
         case actions.CleanTarget():
             await ports.targets.clean(plan)
         case actions.ReleaseLease():

@@ -151,6 +151,7 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "LOADTEST_INJECTOR_IMAGE": "registry.test/in@sha256:" + "a" * 64,
         "LOADTEST_IMAGE_PULL_POLICY": "Always",
         "LOADTEST_HELM_SERVICE_ACCOUNT": "deployer",
+        "LOADTEST_LEASE_SECONDS": "1200",
         "LOADTEST_TOKEN_KEY_FILE": "/etc/loadtest-operator/token-key/key",
         "LOADTEST_CLUSTER_DOMAIN": "cluster.local",
         "LOADTEST_OUTSIDE_HOSTS": "*.qa.org,203.0.113.0/24",

@@ -11,6 +11,7 @@ from loadtest.api.spec import LoadTestSpec
 from loadtest.api.status import Ending, LoadTestStatus, Phase, ReleaseStatus, RunResult, VariantResult
 from loadtest.core.expand import RunPlan, expand
 from loadtest.core.observed import (
+    HelmJob,
     InjectorPod,
     Injectors,
     Lease,
@@ -130,7 +131,13 @@ def outcome(key: str, **changes: Any) -> Outcome:
 
 
 def target(*outcomes: Outcome, **changes: Any) -> Target:
-    """A target whose Lease we hold, prepared, with these outcomes of helm Jobs and a finished rollout."""
+    """A target whose Lease we hold, prepared, with these outcomes of helm Jobs and a finished rollout.
+
+    A dead-man Job stands by, beside the `jobs` that are given, unless these are none.
+    """
+    if changes.get("prepared", True) and changes.get("jobs") != {}:
+        standing_by = HelmJob("dead-man-1", running=True, ready=True)
+        changes["jobs"] = {"dead-man-1": standing_by} | changes.get("jobs", {})
     made = Target(
         lease=Lease(HOLDER, renewed_at=ago(10)),
         prepared=True,

@@ -96,6 +96,9 @@ RESTORED = ended(conditions=conditions("True", Reason.RESTORED))
 UNRESTORED = ended(conditions=conditions("False", Reason.RESTORE_FAILED))
 DELETED = resource(PLAN.spec, UNRESTORED, deleting=True)
 FAILED_RESTORE = outcome("restore-1", ok=False, reason="HelmFailed", message="no", finished_at=ago(5))
+TAKEN = Lease(f"{HOLDER}/dead-man")
+NEW_DEAD_MAN = HelmJob("dead-man-1", running=True, created_at=ago(10))
+OLD_DEAD_MAN = HelmJob("dead-man-1", running=True, created_at=ago(301))
 EMPTY = target(lease=Lease(), prepared=False, workloads=())
 
 CASES: dict[str, tuple[Observed, type | None, str]] = {
@@ -293,7 +296,36 @@ CASES: dict[str, tuple[Observed, type | None, str]] = {
         observed(RESTORED, target=target(prepared=False)), actions.ReleaseLease, "Restoring"),
     "the plan is removed": (observed(RESTORED, target=EMPTY), actions.DropPlan, "Restoring"),
     "the run is over": (observed(RESTORED, target=EMPTY, frozen=False), None, "Completed"),
-    "what could not be restored keeps its snapshot and its Lease": (leaving(status=UNRESTORED), None, "Completed"),
+    "what could not be restored keeps its snapshot and its Lease": (
+        leaving(status=UNRESTORED, jobs={}), None, "Completed"),
+    "the dead-man Job goes, as a person has to act now": (
+        leaving(status=UNRESTORED), actions.DismissDeadMan, "Restoring"),
+    "the dead-man Job is started before anything else": (
+        observed(target=target(jobs={})), actions.RunHelm, "Preparing"),
+    "no variant is applied before the dead-man Job's pod runs": (
+        observed(running(release=STORED), target=target(SNAPPED, jobs={"dead-man-1": NEW_DEAD_MAN})),
+        None, "Preparing"),
+    "a dead-man Job whose pod does not start ends the run": (
+        observed(running(release=STORED), target=target(SNAPPED, jobs={"dead-man-1": OLD_DEAD_MAN})),
+        None, "HelmFailed"),
+    "a dead-man Job that was lost is made anew": (
+        applied(*READY, target=target(SNAPPED, APPLIED, jobs={"dead-man-1": HelmJob("dead-man-1", running=False)})),
+        actions.RunHelm, "Preparing"),
+    "a dead-man Job that always ends ends the run": (
+        applied(*READY, target=target(SNAPPED, APPLIED, jobs={
+            f"dead-man-{n}": HelmJob(f"dead-man-{n}", running=False) for n in (1, 2, 3)})), None, "HelmFailed"),
+    "a Lease that the dead-man Job took ends the run": (
+        applied(*READY, target=target(SNAPPED, APPLIED, lease=TAKEN)), None, "LeaseLost"),
+    "what the dead-man Job restored ends the run, whoever holds the Lease": (
+        applied(*READY, target=target(SNAPPED, APPLIED, outcome("dead-man-1"), lease=Lease())), None, "LeaseLost"),
+    "the dead-man Job that restores is waited for": (leaving(lease=TAKEN), None, "Restoring"),
+    "what the dead-man Job restored is restored": (leaving(outcome("dead-man-1"), lease=TAKEN), None, "Restored"),
+    "what the dead-man Job could not restore is not": (
+        leaving(outcome("dead-man-1", ok=False, reason="HelmFailed"), lease=TAKEN), None, "RestoreFailed"),
+    "what the dead-man Job left to somebody else is not": (
+        leaving(outcome("dead-man-1", ok=False, reason="RestoreConflict"), lease=TAKEN), None, "RestoreConflict"),
+    "the Lease that the dead-man Job holds is given back": (
+        observed(RESTORED, target=target(prepared=False, lease=TAKEN)), actions.ReleaseLease, "Restoring"),
     "a person may give up a restore": (
         observed(
             resource=resource(PLAN.spec, UNRESTORED, abandoned=True), target=target(SNAPPED, APPLIED)),

@@ -52,7 +52,7 @@ def worker(of: RunPlan, position: int = 1, generation: int = 1, index: int = 0) 
 def job(of: RunPlan, op: str = "apply", key: str = "apply-1-1", variant: str = "seven-threads") -> Json:
     return manifests.helm_job(
         resource(of.spec), of, op, key, variant,
-        state=STATE, image="operator:1", pull_policy="Never", account="loadtest-helm",
+        state=STATE, image="operator:1", pull_policy="Never", account="loadtest-helm", lease_seconds=1200,
     )  # fmt: skip
 
 
@@ -198,6 +198,7 @@ def test_helm_jobs_understand_the_request_that_the_operator_writes(tmp_path: Pat
     assert {(setting.setting, setting.path) for setting in read.settings} >= {
         ("threads", "webServer.threads"), ("replicas", "autoscaler.maxReplicas")
     }  # fmt: skip
+    assert (read.lease, read.holder) == ("loadtest-runner", f"performance/test/uid-1/{RUN}")
     document = json.loads(body["data"]["request.json"])
     threads = next(entry for entry in document["settings"] if entry["setting"] == "threads")
     assert threads["variants"] == ["seven-threads", "two-threads"]
@@ -209,12 +210,24 @@ def test_helm_jobs_understand_the_request_that_the_operator_writes(tmp_path: Pat
         ("snapshot", "snapshot-1", "", "loadtest helm-job snapshot --key snapshot-1"),
         ("apply", "apply-2-1", "two", "loadtest helm-job apply --key apply-2-1 --variant two"),
         ("restore", "restore-3", "", "loadtest helm-job restore --key restore-3"),
+        ("dead-man", "dead-man-1", "", "loadtest helm-job dead-man --key dead-man-1 --silence 1200"),
     ],
 )
 def test_the_command_of_a_helm_job(op: str, key: str, variant: str, command: str) -> None:
     body = job(plan(), op, key, variant)
     assert " ".join(body["spec"]["template"]["spec"]["containers"][0]["command"]) == command
     assert body["metadata"]["name"] == names.helm_job(RUN, key)
+
+
+def test_the_dead_man_job_stays_as_long_as_the_run_and_is_made_anew_when_its_pod_is_lost() -> None:
+    standing_by, restoring = (
+        job(plan(), "dead-man", "dead-man-1", "")["spec"],
+        job(plan(), "restore", "restore-1", "")["spec"],
+    )
+    assert "activeDeadlineSeconds" not in standing_by
+    assert standing_by["backoffLimit"] == 1000
+    assert restoring["backoffLimit"] == 0
+    assert standing_by["template"]["spec"]["securityContext"] == restoring["template"]["spec"]["securityContext"]
 
 
 def owned() -> list[tuple[Json, str]]:

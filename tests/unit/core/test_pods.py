@@ -177,7 +177,7 @@ def test_a_helm_job_runs_until_its_controller_says_that_it_ended(
     state = {"metadata": {"name": "state", "uid": "s"}}
     body = helm_job(
         resource(None), plan(), "apply", "apply-1-1", "seven-threads",
-        state=state, image="operator", pull_policy="Never", account="loadtest-helm",
+        state=state, image="operator", pull_policy="Never", account="loadtest-helm", lease_seconds=1200,
     )  # fmt: skip
     seen = pods.helm_job(body | {"status": {"conditions": conditions}}, [])
     assert seen.key == body["metadata"]["labels"][names.LABEL_KEY] == "apply-1-1"

@@ -54,5 +54,7 @@ def request(**changes: Any) -> Request:
         "variants": {"seven": {"webServer": {"threads": "7"}}, "same": {}},
         "settings": (),
         "timeout_seconds": 300,
+        "lease": "loadtest-runner",
+        "holder": "performance/threads/uid-1/0123456789abcdef",
     }
     return Request(**{**usual, **changes})

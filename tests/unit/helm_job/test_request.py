@@ -25,6 +25,8 @@ _RAW: dict[str, Any] = {
     "variants": {"seven": {"threads": "7"}, "empty": None},
     "settings": [{"setting": "threads", "path": "threads", "variants": ["seven"]}],
     "timeoutSeconds": 300,
+    "lease": "loadtest-runner",
+    "holder": "performance/threads/uid-1/0123456789abcdef",
 }
 
 
@@ -50,6 +52,7 @@ def test_a_request_is_read(tmp_path: Path) -> None:
         {"namespace": "Eq"},
         {"namespace": "-n"},
         {"snapshot": "a/b"},
+        {"lease": "../secrets/x"},
         {"variants": None},
         {"timeoutSeconds": "soon"},
         {"chart": {"repo": "file:///etc", "name": "runner", "version": "1"}},

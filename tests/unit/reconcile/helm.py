@@ -6,30 +6,56 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from loadtest.adapters.helm_job.dead_man import Silence
+from loadtest.api import names
 from loadtest.core.observed import HelmJob, Outcome, Problem
 
 if TYPE_CHECKING:
     from tests.unit.reconcile.world import World
 
 SECONDS = timedelta(seconds=3)
+LIMIT = 1200.0
+"""Seconds without a renewal of the Lease after which the dead-man Job acts."""
 DEADLINE = timedelta(seconds=660)
 """After this the Job controller ends a Job that hangs (its activeDeadlineSeconds)."""
 
 
 def jobs(w: World) -> dict[str, HelmJob]:
     """The Jobs as the API server shows them now; what they have done by now is done."""
-    for key, (created, op, variant) in w.jobs.items():
-        if key not in w.outcomes and key not in w.dead_jobs:
-            _advance(w, key, op, variant, w.now - created)
+    go_on(w)
     return {
         key: HelmJob(
             key,
             running=key not in w.outcomes and key not in w.dead_jobs,
             problem=w.dead_jobs.get(key),
             created_at=created,
+            ready=w.now - created >= timedelta(seconds=2),
         )
         for key, (created, _, _) in w.jobs.items()
     }
+
+
+def go_on(w: World) -> None:
+    """What the Jobs do as time goes on, whether an operator lives or not."""
+    for key, (created, op, variant) in w.jobs.items():
+        if key not in w.outcomes and key not in w.dead_jobs and op != names.DEAD_MAN:
+            _advance(w, key, op, variant, w.now - created)
+    _dead_man_looks(w)
+
+
+def _dead_man_looks(w: World) -> None:
+    """The dead-man Job looks at the Lease, by its own arithmetic."""
+    for key, (_, op, _) in w.jobs.items():
+        if op != names.DEAD_MAN or key in w.outcomes or key in w.dead_jobs:
+            continue
+        silence = w.silences.setdefault(key, Silence(30.0))
+        ours = w.lease is None or w.lease == w.owner_of_jobs
+        if ours and silence.saw(str(w.lease_writes), w.seconds()) >= LIMIT:
+            w.lease = names.dead_man_holder(w.owner_of_jobs)
+            w.lease_writes += 1
+            w.dead_man_acted = True
+            _advance(w, key, "restore", "", timedelta(days=1))
+            w.outcomes[key] = replace(w.outcomes[key], op=names.DEAD_MAN)
 
 
 def _advance(w: World, key: str, op: str, variant: str, age: timedelta) -> None:
@@ -60,6 +86,8 @@ def _advance(w: World, key: str, op: str, variant: str, age: timedelta) -> None:
 def _refused(w: World, key: str, op: str) -> Outcome | None:
     """What the Job finds that leaves it nothing to do."""
     no = Outcome(key, op, ok=False, finished_at=w.now)
+    if op != "snapshot" and w.lease not in {None, w.owner_of_jobs, names.dead_man_holder(w.owner_of_jobs)}:
+        return replace(no, reason="LeaseLost", message=f"{w.lease} holds the Lease")
     if w.release_gone:
         if op == "restore":
             return replace(no, ok=True, reason="ReleaseGone", message="the release is gone")

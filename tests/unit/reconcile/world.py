@@ -83,6 +83,10 @@ class World:
     jobs: dict[str, tuple[datetime, str, str]] = field(default_factory=dict)
     dead_jobs: dict[str, Problem] = field(default_factory=dict)
     lease_writes: int = 0
+    owner_of_jobs: str = ""
+    dead_man_acted: bool = False
+    silences: dict[str, Any] = field(default_factory=dict)
+    """Key of a dead-man Job -> for how long it has seen no renewal."""
     pods: dict[str, tuple[InjectorPod, datetime]] = field(default_factory=dict)
     stages: dict[str, dict[tuple[int, int], tuple[datetime, dict[str, Any], int]]] = field(default_factory=dict)
     config_maps: dict[str, bytes] = field(default_factory=dict)
@@ -292,18 +296,24 @@ class _Targets(_Part):
     async def helm(self, resource: Resource, plan: RunPlan, op: str, key: str, variant: str) -> None:
         self._there()
         with self.w.write(f"Job {op}"):
+            self.w.owner_of_jobs = f"{resource.owner}/{resource.uid}/{plan.run}"
             self.w.jobs.setdefault(key, (self.w.now, op, variant))
+
+    async def dismiss(self, plan: RunPlan, key: str) -> None:
+        with self.w.write("dismiss"):
+            self.w.jobs.pop(key, None)
 
     async def clean(self, plan: RunPlan) -> None:
         with self.w.write("clean"):
             if not self.w.jobs:
                 self.w.state = self.w.snapshot = False
                 self.w.outcomes = {}
-            self.w.jobs, self.w.dead_jobs = {}, {}
+            self.w.jobs, self.w.dead_jobs, self.w.silences = {}, {}, {}
 
     async def release(self, resource: Resource, plan: RunPlan) -> None:
         with self.w.write("give the Lease back"):
-            if self.w.lease == f"{resource.owner}/{resource.uid}/{plan.run}":
+            me = f"{resource.owner}/{resource.uid}/{plan.run}"
+            if self.w.lease in {me, names.dead_man_holder(me)}:
                 self.w.lease = None
 
 

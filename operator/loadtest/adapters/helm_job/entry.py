@@ -1,12 +1,14 @@
-"""The command line of the Job: `loadtest helm-job snapshot|apply|restore --key KEY [--variant NAME]`."""
+"""The command line of the Job: `loadtest helm-job snapshot|apply|restore|dead-man --key KEY [...]`."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,14 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from loadtest.adapters.helm_job import access, request
+from loadtest.adapters.helm_job.dead_man import DeadMan
 from loadtest.adapters.helm_job.errors import GONE, JobError, Reason
 from loadtest.adapters.helm_job.helm import Helm
 from loadtest.adapters.helm_job.kube import Api, ApiError
 from loadtest.adapters.helm_job.operations import Operations, Result
 from loadtest.adapters.helm_job.request import Request
 from loadtest.adapters.helm_job.store import Store
+from loadtest.api import names
 
 REQUEST_FILE = Path("/etc/loadtest/helm/request.json")
+_FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 300.0
+_FINAL = frozenset({Reason.RESTORE_CONFLICT, Reason.LEASE_LOST})
+"""What the dead-man Job does not try again: what is live is somebody else's."""
 _log = logging.getLogger("loadtest.helm_job")
 
 
@@ -44,15 +51,38 @@ def run(argv: Sequence[str]) -> int:
         _log.error("the request has no variant %r", arguments.variant)
         return 2
     store = Store(api, asked)
-    with tempfile.TemporaryDirectory(prefix="loadtest-helm-") as scratch:
-        outcome = _attempt(arguments.operation, arguments.variant, asked, store, Path(scratch))
-    _log.info("%s: %s %s %s", arguments.key, outcome["outcome"], outcome["reason"], outcome["message"])
+    if arguments.operation == names.DEAD_MAN:
+        return _stand_by(arguments.key, arguments.silence, api, asked, store)
+    outcome = _attempt(arguments.operation, arguments.variant, asked, store, asked.holder)
+    return _report(store, arguments.key, outcome)
+
+
+def _report(store: Store, key: str, outcome: Mapping[str, Any]) -> int:
+    _log.info("%s: %s %s %s", key, outcome["outcome"], outcome["reason"], outcome["message"])
     try:
-        store.report(arguments.key, outcome)
+        store.report(key, outcome)
     except ApiError as error:
         _log.error("the outcome could not be written: %s", error)
         return 1
     return 0
+
+
+def _stand_by(key: str, silence: float, api: Api, asked: Request, store: Store) -> int:
+    """The dead-man Job: until the run ends, which deletes it; or until the operator is dead, then until restored."""
+    # Python would ignore SIGTERM as the first process of a container.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if not DeadMan(api, asked, silence).wait():
+        _log.info("another run holds the Lease: there is nothing to guard any more")
+        return 0
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a helm that has begun is not to be broken off
+    pause = _FIRST_PAUSE
+    while True:
+        outcome = {**_attempt("restore", "", asked, store, names.dead_man_holder(asked.holder)), "op": names.DEAD_MAN}
+        written = _report(store, key, outcome)
+        if outcome["outcome"] == "ok" or outcome["reason"] in _FINAL:
+            return written
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,19 +94,31 @@ def _parser() -> argparse.ArgumentParser:
         ("snapshot", "keep the release as it is"),
         ("apply", "bring a variant live"),
         ("restore", "bring the original back"),
+        (names.DEAD_MAN, "bring the original back if the operator is dead"),
     ):
         operation = operations.add_parser(name, help=text)
         operation.add_argument("--key", required=True, help="key of the outcome in the state ConfigMap")
         operation.add_argument("--request", type=Path, default=REQUEST_FILE, help="the request file")
         operation.add_argument("--variant", required=name == "apply", default="", help="name of the variant")
+        if name == names.DEAD_MAN:
+            operation.add_argument(
+                "--silence", type=float, required=True, help="seconds without a renewal of the Lease"
+            )
     return parser
 
 
-def _attempt(operation: str, variant: str, asked: Request, store: Store, scratch: Path) -> dict[str, Any]:
+def _attempt(operation: str, variant: str, asked: Request, store: Store, holder: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="loadtest-helm-") as scratch:
+        return _attempt_in(Path(scratch), operation, variant, asked, store, holder)
+
+
+def _attempt_in(
+    scratch: Path, operation: str, variant: str, asked: Request, store: Store, holder: str
+) -> dict[str, Any]:
     def make_helm(hidden: tuple[str, ...]) -> Helm:
         return Helm(os.environ, scratch, hidden, keep=(asked.release, asked.namespace, *asked.variants))
 
-    operations = Operations(asked, store, make_helm, scratch)
+    operations = Operations(asked, store, make_helm, scratch, holder)
     try:
         if operation == "snapshot":
             result = operations.snapshot()

@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """Helm said that it restored, but values or manifest are not those of the original."""
     SNAPSHOT_MISSING = "SnapshotMissing"
     """The run's snapshot is not there, so the original is not known."""
+    LEASE_LOST = "LeaseLost"
+    """The Lease of the release is not the run's any more: nothing is touched."""
     FORBIDDEN = "Forbidden"
     """The Job's service account lacks a right; chart `loadtest-target` grants them."""
     API_FAILED = "ApiFailed"

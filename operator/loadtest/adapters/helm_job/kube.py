@@ -72,6 +72,16 @@ class Api:
             raise
         return True
 
+    def replace(self, path: str, body: object) -> bool:
+        """Replaces an object in the version that `body` names; False if it has changed since."""
+        try:
+            self._call("PUT", path, body)
+        except ApiError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        return True
+
     def merge_patch(self, path: str, body: object) -> None:
         """Merges `body` into the object at `path`."""
         self._call("PATCH", path, body, content_type=MERGE_PATCH)

@@ -49,15 +49,17 @@ class Operations:
         store: what the API server holds.
         make_helm: makes a helm that hides the given scalars in its messages.
         scratch: a writable folder for the chart and the values.
+        holder: who must hold the Lease of the release for it to be changed; nobody may, too.
     """
 
     def __init__(
-        self, request: Request, store: Store, make_helm: Callable[[tuple[str, ...]], Helm], scratch: Path
+        self, request: Request, store: Store, make_helm: Callable[[tuple[str, ...]], Helm], scratch: Path, holder: str
     ) -> None:
         self._request = request
         self._store = store
         self._make_helm = make_helm
         self._scratch = scratch
+        self._holder = holder
         self._target = helm.Target(request.release, request.namespace, request.timeout_seconds)
 
     def snapshot(self) -> Result:
@@ -82,6 +84,7 @@ class Operations:
         Raises:
             JobError: somebody else deployed, helm failed, or there is no snapshot to come back to.
         """
+        self._fence()
         original = self._original()
         wanted = wanted_values(original, self._request, variant)
         live = self._store.latest()
@@ -113,6 +116,7 @@ class Operations:
         Raises:
             JobError: somebody else deployed, helm failed, or what came back is not the original.
         """
+        self._fence()
         live = self._store.latest()
         if live is None:
             return self._gone("is gone")
@@ -137,6 +141,12 @@ class Operations:
                 f" compare with Secret {self._request.snapshot}",
             )
         return Result(changed=True, message=f"the original is live again as revision {live.revision}", live=live)
+
+    def _fence(self) -> None:
+        """A Job that was ordered before the Lease was lost, and starts after it, must not touch the release."""
+        found = self._store.lease_holder()
+        if found not in {"", self._holder}:
+            raise JobError(Reason.LEASE_LOST, f"{found} holds the Lease {self._request.lease}: nothing was touched")
 
     def _original(self) -> Release:
         kept = self._store.snapshot()

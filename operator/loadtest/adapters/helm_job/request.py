@@ -45,6 +45,8 @@ class Request:
         snapshot: the Secret that holds the original.
         variants: for each variant the values that go on top of the release's own.
         timeout_seconds: for one call of helm.
+        lease: name of the Lease of the release.
+        holder: how the run signs it.
     """
 
     run: str
@@ -57,6 +59,8 @@ class Request:
     variants: Mapping[str, chart_values.Values]
     settings: tuple[Setting, ...]
     timeout_seconds: int
+    lease: str
+    holder: str
 
     def description(self, variant: str) -> str:
         """How a revision of this run is marked in `helm history`, and recognised."""
@@ -82,10 +86,12 @@ def load(path: Path) -> Request:
             variants={name: values or {} for name, values in raw["variants"].items()},
             settings=tuple(Setting(each["setting"], each["path"]) for each in raw["settings"]),
             timeout_seconds=int(raw["timeoutSeconds"]),
+            lease=raw["lease"],
+            holder=raw["holder"],
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path.name}: {type(error).__name__} {error}") from error
-    for field in ("run", "release", "namespace", "state", "snapshot"):
+    for field in ("run", "release", "namespace", "state", "snapshot", "lease"):
         if not _NAME.fullmatch(getattr(request, field)):
             raise ValueError(f"{path.name}: {field} is not a name")
     return request

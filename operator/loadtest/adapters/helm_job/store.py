@@ -80,6 +80,11 @@ class Store:
             raise JobError(Reason.SNAPSHOT_MISSING, f"Secret {self._request.snapshot} vanished when it had been made")
         return kept
 
+    def lease_holder(self) -> str:
+        """Who holds the Lease of the release; empty where nobody does."""
+        where = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/{self._request.lease}"
+        return ((self._api.get(where) or {}).get("spec") or {}).get("holderIdentity") or ""
+
     def live_object(self, path: str) -> Any:
         """Any object, None if it is not there or may not be read."""
         try:
