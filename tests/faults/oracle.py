@@ -85,29 +85,27 @@ class Verdict:
             self.wrong.append(otherwise)
 
 
+TIMES = {"startedAt", "finishedAt", "lastTransitionTime", "estimatedCompletion"}
+WORDS = {"message", "activity", "liveRevision", "observedGeneration"}
+
+
 def end_of(w: World) -> dict[str, Any]:
-    """How a run ended, without times, revisions and messages: what two runs of the same LoadTest have in common."""
-    status = w.parsed
+    """How a run ended: its status without times, revisions and messages, what helm did, and what is stored."""
     return {
-        "phase": status.phase.value,
-        "verdict": status.summary.verdict if status.summary else None,
-        "conditions": {c.type: (c.status, c.reason) for c in status.conditions},
-        "stages": [
-            (variant.name, run.position, _bare(stage))
-            for variant in status.variants or ()
-            for run in variant.runs
-            for stage in run.stages
-        ],
-        "pooled": [(v.name, v.pooled.to_wire() if v.pooled else None) for v in status.variants or ()],
-        "compared": [(v.name, [c.to_wire() for c in v.compared_with_baseline or ()]) for v in status.variants or ()],
+        "status": _bare(w.parsed.to_wire()),
         "upgrades": w.upgrades,
         "stored": sorted(w.config_maps),
         "gone": w.gone,
     }
 
 
-def _bare(stage: StageResult) -> dict[str, Any]:
-    return {k: v for k, v in stage.to_wire().items() if k not in {"startedAt", "finishedAt"}}
+def _bare(value: Any) -> Any:
+    if isinstance(value, list):
+        named = {str(e.get("type") or e.get("name") or n): _bare(e) for n, e in enumerate(value) if isinstance(e, dict)}
+        return named or value
+    if isinstance(value, dict):
+        return {key: _bare(entry) for key, entry in value.items() if key not in TIMES | WORDS}
+    return value
 
 
 def judge(w: World, tap: Tap, expected: Expected, reference: Reference) -> list[str]:
