@@ -26,7 +26,7 @@ def test_a_real_record_has_curves_and_health_and_they_add_up(rig: Rig) -> None:
     variant = VariantResult(name="a", runs=[run], pooled=pooled([parse(stored)]))
     result = Result("real", "x", None, LoadTestStatus(phase=Phase.SUCCEEDED, variants=[variant]), {"r": stored})
 
-    blocks = series.blocks(stored)
+    blocks = list(series.blocks(stored))
     assert [(block.start, block.end) for block in blocks] == [(0, 10), (10, 12)]
     assert sum(block.requests for block in blocks) == stage.requests
     requests, users, times = charts.over_time(result, run)

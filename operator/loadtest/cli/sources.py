@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,13 +107,37 @@ def _read(path: Path) -> Json:
 
 def _source(body: Json, parts: Parts) -> Source:
     try:
-        data = {ref: joined(each) for ref, each in parts.items()}
-        result = result_of(body, {ref: decode(each) for ref, each in data.items()})
+        result = result_of(body, _Records(parts))
     except ValidationError as error:
         raise click.ClickException(f"the status cannot be read by this version of loadtest: {error}") from error
-    except (OSError, EOFError, ValueError, KeyError) as error:
-        raise click.ClickException(f"a record cannot be read: {error}") from error
-    return Source(body, parts, result, {ref: hashlib.sha256(each).hexdigest() for ref, each in data.items()})
+    return Source(body, parts, result, {ref: _sha256(ref, each) for ref, each in parts.items()})
+
+
+def _sha256(ref: str, parts: list[Json]) -> str:
+    try:
+        return hashlib.sha256(joined(parts)).hexdigest()
+    except (KeyError, TypeError, ValueError) as error:
+        raise click.ClickException(f"record {ref} cannot be read: {error}") from error
+
+
+class _Records(Mapping[str, Json]):
+    """The records, each read when it is asked for: all of them at once would not fit into memory."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def __getitem__(self, ref: str) -> Json:
+        parts = self._parts[ref]
+        try:
+            return decode(joined(parts))
+        except (OSError, EOFError, ValueError, KeyError) as error:
+            raise click.ClickException(f"record {ref} cannot be read: {error}") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 def _references(body: Json) -> list[str]:

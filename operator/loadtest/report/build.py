@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
-from loadtest.report import beside, capacity, charts, compared, judged, series, tables
+from loadtest.report import beside, capacity, charts, compared, judged, tables
 from loadtest.report.arrivals import arrivals
 from loadtest.report.decision import decision
 from loadtest.report.document import Chart, Document, Section, Table, table
@@ -153,10 +153,10 @@ def _pass(variant: VariantResult, run: RunResult) -> str:
 def _health(result: Result) -> Section | None:
     rows = []
     for variant, run, stage in result.stages():
-        stored = result.record(stage)
-        if stored is None:
+        read = result.digest(stage)
+        if read is None:
             continue
-        found = series.health(stored)
+        found = read.health
         rows.append(
             [
                 _pass(variant, run),

@@ -51,15 +51,12 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
     bands: list[Band] = []
     begin = 0.0
     for stage in run.stages:
-        stored = result.record(stage)
-        blocks = series.blocks(stored) if stored is not None else []
-        if not blocks:
+        read = result.digest(stage)
+        if read is None or not read.blocks:
             continue
-        end = begin + blocks[-1].end
-        for block in blocks:
-            block.start, block.end = begin + block.start, begin + block.end
-        found += blocks
-        connections += [(begin + at, clients) for at, clients in series.redis_connections(stored or {})]
+        end = begin + read.blocks[-1].end
+        found += [block.later(begin) for block in read.blocks]
+        connections += [(begin + at, clients) for at, clients in read.redis]
         users += [(begin, stage.users), (end, stage.users)]
         bands.append(Band(begin, end, f"{stage.injectors} inj."))
         begin = end
@@ -74,7 +71,7 @@ def over_time(result: Result, run: RunResult) -> list[Chart]:
         line("failures/s", 1, lambda block: block.failures_per_second),
     ]
     times = [
-        line(f"p{percent}", style, lambda block, percent=percent: block.millis(percent))  # type: ignore[misc] # a default binds the loop's value
+        line(f"p{percent}", style, lambda block, percent=percent: block.millis.get(percent))  # type: ignore[misc] # a default binds the loop's value
         for style, percent in enumerate(series.PERCENTS)
     ]
     shared: dict[str, Any] = {"x_label": "seconds of the windows", "bands": tuple(bands)}
@@ -202,10 +199,10 @@ def _successes(result: Result, variant: VariantResult, indexes: Sequence[int]) -
     merged = Histogram()
     for index in indexes:
         for stage in valid_stages(variant, index):
-            stored = result.record(stage)
-            if stored is None:
+            read = result.digest(stage)
+            if read is None:
                 return None
-            merged.merge(series.successes(stored))
+            merged.merge(read.successes)
     return merged
 
 
@@ -219,13 +216,12 @@ def injector_health(result: Result) -> Chart | None:
             points: list[tuple[float, float | None]] = []
             mine: list[Band] = []
             for stage in run.stages:
-                stored = result.record(stage)
-                if stored is None:
+                read = result.digest(stage)
+                if read is None:
                     continue
-                blocks = series.blocks(stored)
-                cpu = series.health(stored).cpu_percent_blocks
-                points += [(begin + block.middle, value) for block, value in zip(blocks, cpu, strict=False)]
-                end = begin + (blocks[-1].end if blocks else 0)
+                cpu = read.health.cpu_percent_blocks
+                points += [(begin + block.middle, value) for block, value in zip(read.blocks, cpu, strict=False)]
+                end = begin + (read.blocks[-1].end if read.blocks else 0)
                 mine.append(Band(begin, end, f"{stage.injectors} inj."))
                 begin = end
             bands = mine if len(mine) > len(bands) else bands

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from loadtest.results.record import parse
+from loadtest.results.record import series_of
 from loadtest_injector.histogram import Histogram
 
 BLOCK_SECONDS = 10
@@ -16,15 +17,19 @@ PERCENTS = ("50", "95", "99")
 """The percentiles that are drawn over time."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Block:
-    """The requests that began between `start` and `end`, in seconds from the start of the window."""
+    """The requests that began between `start` and `end`, in seconds from the start of the window.
+
+    Attributes:
+        millis: percentiles of the successful requests by percent, in milliseconds; empty where there were none.
+    """
 
     start: float
     end: float
-    requests: int = 0
-    failures: int = 0
-    successes: Histogram = field(default_factory=Histogram)
+    requests: int
+    failures: int
+    millis: Mapping[str, float]
 
     @property
     def middle(self) -> float:
@@ -41,49 +46,71 @@ class Block:
         """Those that failed."""
         return self.failures / (self.end - self.start)
 
-    def millis(self, percent: str) -> float | None:
-        """A percentile of the successful requests, in milliseconds; None where there were none."""
-        micros = self.successes.percentile(percent)
-        return None if micros is None else micros / 1000
+    def later(self, seconds: float) -> Block:
+        """The same block on an axis whose origin is so much earlier."""
+        return replace(self, start=self.start + seconds, end=self.end + seconds)
 
 
-def blocks(stored: Mapping[str, Any]) -> list[Block]:
+@dataclass(frozen=True)
+class Digest:
+    """What the pictures need of one record.
+
+    Attributes:
+        successes: all successful requests of the window.
+        redis: seconds from the start of the window, and the clients that were connected to the measured Redis server.
+    """
+
+    blocks: tuple[Block, ...]
+    successes: Histogram
+    health: Health
+    redis: tuple[tuple[float, int], ...]
+
+
+def digest(stored: Mapping[str, Any]) -> Digest:
+    """Read a record once for all pictures."""
+    return Digest(
+        blocks=tuple(blocks(stored)),
+        successes=_successes(stored["record"].get("histograms") or ()),
+        health=health(stored),
+        redis=tuple(_redis_connections(stored["record"])),
+    )
+
+
+def blocks(stored: Mapping[str, Any]) -> Iterator[Block]:
     """The blocks of a record's window, all of them: where nothing began, a block has 0 requests."""
     record = stored["record"]
     seconds = (record.get("window") or {}).get("durationMicros", 0) / 1_000_000
-    found: list[Block] = []
-    while (start := len(found) * BLOCK_SECONDS) < seconds:
-        found.append(Block(start, min(start + BLOCK_SECONDS, seconds)))
+    entries: dict[int, list[Mapping[str, Any]]] = {}
     for entry in record.get("blocks") or ():
-        if entry["block"] >= len(found):
-            continue
-        block, histogram = found[entry["block"]], Histogram.from_json(entry)
-        block.requests += histogram.count
-        if entry["outcome"] == "success":
-            block.successes.merge(histogram)
-        else:
-            block.failures += histogram.count
-    return found
+        entries.setdefault(entry["block"], []).append(entry)
+    for number in range(math.ceil(seconds / BLOCK_SECONDS)):
+        mine = entries.get(number, [])
+        merged = _successes(mine)
+        start = number * BLOCK_SECONDS
+        yield Block(
+            start=start,
+            end=min(start + BLOCK_SECONDS, seconds),
+            requests=sum(entry["count"] for entry in mine),
+            failures=sum(entry["count"] for entry in mine if entry["outcome"] != "success"),
+            millis={
+                percent: micros / 1000 for percent in PERCENTS if (micros := merged.percentile(percent)) is not None
+            },
+        )
 
 
-def successes(stored: Mapping[str, Any]) -> Histogram:
-    """All successful requests of a record's window."""
+def _successes(entries: Iterable[Mapping[str, Any]]) -> Histogram:
     merged = Histogram()
-    for entry in stored["record"].get("histograms") or ():
+    for entry in entries:
         if entry["outcome"] == "success":
             merged.merge(Histogram.from_json(entry))
     return merged
 
 
-def redis_connections(stored: Mapping[str, Any]) -> list[tuple[float, int]]:
-    """Clients that were connected to the measured Redis server: seconds from the start of the window, and how many."""
-    one = next((each for each in parse(stored).series if each.kind == "redis"), None)
-    if one is None or "connections" not in one.columns:
-        return []
-    return [
-        (at / 1_000_000, clients)
-        for at, clients in zip(one.columns["atMicros"], one.columns["connections"], strict=True)
-    ]
+def _redis_connections(record: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
+    for one in series_of(record):
+        if one.kind == "redis" and "connections" in one.columns:
+            for at, clients in zip(one.columns["atMicros"], one.columns["connections"], strict=True):
+                yield at / 1_000_000, clients
 
 
 @dataclass(frozen=True)

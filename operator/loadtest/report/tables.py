@@ -13,8 +13,6 @@ from loadtest.api.status import VariantResult
 from loadtest.report.document import Table, table
 from loadtest.report.result import Result
 from loadtest.report.settings import Naming
-from loadtest.results.figures import pooled
-from loadtest.results.record import parse
 from loadtest.results.tables import DASH, count, millis
 
 Value = Callable[[Figures], int | None]
@@ -185,8 +183,7 @@ def stage_figures(result: Result, variant: VariantResult, index: int) -> list[Fi
     found = valid_stages(variant, index)
     if len(found) < 2:  # noqa: PLR2004 - one repeat is its own pool
         return list(found)
-    records = [stored for stage in found if (stored := result.record(stage)) is not None]
-    together = pooled([parse(stored) for stored in records]) if len(records) == len(found) else None
+    together = result.pool(found)
     return [together] if together is not None else list(found)
 
 

@@ -148,7 +148,7 @@ def parse(stored: Mapping[str, Any]) -> Record:
             problems=tuple(_problem(entry) for entry in problems),
             notes=tuple(_problem(entry) for entry in record.get("notes") or ()),
             delays=Histogram.from_json(record["delays"]) if record.get("delays") else None,
-            series=tuple(_series(record, entry) for entry in record["order"].get("measurements") or ()),
+            series=series_of(record),
             load="Open" if record.get("load") == "Open" else "Closed",
             open=_open(record["open"]) if record.get("open") else None,
         )
@@ -216,6 +216,11 @@ def _endpoint(entry: Mapping[str, Any]) -> Endpoint:
         content_bytes=_whole(entry.get("contentBytes", 0)),
         histogram=Histogram.from_json(entry),
     )
+
+
+def series_of(record: Mapping[str, Any]) -> tuple[Series, ...]:
+    """The series of all measurements that were ordered with the attempt."""
+    return tuple(_series(record, entry) for entry in record["order"].get("measurements") or ())
 
 
 def _series(record: Mapping[str, Any], order: Mapping[str, Any]) -> Series:

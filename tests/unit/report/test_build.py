@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -255,3 +258,29 @@ def test_the_capacity_is_the_knee_first_and_the_law_beside_it(document: Document
     _, laws = section(build.document(made), "Capacity").tables
     assert laws.header[1] == "Contention"
     assert all(" to " in row[2] for row in laws.rows)
+
+
+class Counted(dict[str, Any]):
+    """Records that know how often each was read."""
+
+    def __init__(self, records: Any) -> None:
+        super().__init__(records)
+        self.read: Counter[str] = Counter()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read[name] += 1
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+def test_each_record_is_read_once_for_all_pictures_because_they_are_large() -> None:
+    plain = samples.result()
+    records = Counted(plain.records)
+    build.document(replace(plain, records=records))
+    assert set(records.read.values()) == {1}
+    assert records.read.keys() == plain.records.keys()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from loadtest.report import charts, series, svg
 from loadtest.report.document import Band, Chart, Line, Mark, table
+from loadtest_injector.histogram import Histogram
 from tests.unit.report import samples
 
 
@@ -16,7 +17,7 @@ def test_blocks_add_up_to_the_stage_and_the_last_one_may_be_shorter() -> None:
     stage = result.variants[0].runs[0].stages[0]
     stored = result.record(stage)
     assert stored is not None
-    blocks = series.blocks(stored)
+    blocks = list(series.blocks(stored))
     assert [(block.start, block.end) for block in blocks] == [(0, 10), (10, 20), (20, 30), (30, 35)]
     assert sum(block.requests for block in blocks) == stage.requests
     assert sum(block.failures for block in blocks) == stage.failures
@@ -25,7 +26,7 @@ def test_blocks_add_up_to_the_stage_and_the_last_one_may_be_shorter() -> None:
 
 def test_a_block_in_which_nothing_began_has_no_percentile() -> None:
     stored = {"record": {"window": {"durationMicros": 20_000_000}, "blocks": []}}
-    assert [(block.requests, block.millis("99")) for block in series.blocks(stored)] == [(0, None), (0, None)]
+    assert [(block.requests, block.millis) for block in series.blocks(stored)] == [(0, {}), (0, {})]
 
 
 def test_health_is_that_of_the_worst_worker_and_unknown_stays_unknown() -> None:
@@ -48,8 +49,16 @@ def test_over_time_has_a_band_for_each_stage_and_no_mean_of_percentiles() -> Non
     assert dict(redis.lines[0].points)[35.5] == 150
     stored = result.record(result.variants[0].runs[0].stages[1])
     assert stored is not None
-    expected = series.blocks(stored)[0].successes.percentile("99")
-    assert dict(times.lines[2].points)[40] == (expected or 0) / 1000
+    assert dict(times.lines[2].points)[40] == next(series.blocks(stored)).millis["99"]
+    micros = [
+        Histogram.from_json(each)
+        for each in stored["record"]["blocks"]
+        if each["block"] == 0 and each["outcome"] == "success"
+    ]
+    merged = Histogram()
+    for each in micros:
+        merged.merge(each)
+    assert dict(times.lines[2].points)[40] == (merged.percentile("99") or 0) / 1000, "of one histogram of both methods"
 
 
 def test_against_injectors_a_line_of_repeats_goes_through_the_pool_and_repeats_are_dots() -> None:
