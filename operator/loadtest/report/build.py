@@ -9,7 +9,7 @@ from loadtest.api.status import RunResult, VariantResult
 from loadtest.report import beside, capacity, charts, compared, judged, tables
 from loadtest.report.arrivals import arrivals
 from loadtest.report.decision import decision
-from loadtest.report.document import Chart, Document, Section, Table, table
+from loadtest.report.document import Chart, Document, Mark, Section, Table, table
 from loadtest.report.profile import profile
 from loadtest.report.result import Result
 from loadtest.report.settings import Naming, naming
@@ -112,15 +112,38 @@ def _load_charts(result: Result) -> tuple[Chart, ...]:
             return getattr(figures.latency_micros, field) / 1000 if figures.latency_micros else None
 
         name = f"{field[1:]}th percentile"
-        return charts.against_injectors(result, f"{name} against injectors", "milliseconds", value)
+        return charts.against_injectors(
+            result, f"{name} against injectors", "milliseconds", value, _bounds(result, field[1:])
+        )
 
     def rate(figures: Figures) -> float | None:
         milli = figures.requests_per_second_milli
         return None if milli is None else milli / 1000
 
     found = [percentile(field) for field in ("p50", "p95", "p99")]
-    found.append(charts.against_injectors(result, "Throughput against injectors", "requests per second", rate))
+    found.append(
+        charts.against_injectors(result, "Throughput against injectors", "requests per second", rate, _knees(result))
+    )
     return tuple(chart for chart in found if chart is not None)
+
+
+def _knees(result: Result) -> list[Mark]:
+    """Where each variant's throughput bends."""
+    return [
+        Mark(one.knee_injectors, f"knee of {one.variant}")
+        for one in result.status.capacity or ()
+        if one.knee_injectors is not None
+    ]
+
+
+def _bounds(result: Result, percentile: str) -> list[Mark]:
+    """The objectives of a percentile."""
+    asked = (result.spec.objectives if result.spec else None) or ()
+    return [
+        Mark(one.latency.below.millis, f"objective {one.name}", level=True)
+        for one in asked
+        if one.latency is not None and one.latency.percentile == percentile
+    ]
 
 
 def _curves(result: Result) -> Section | None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from loadtest.api.capacity import VariantCapacity
 from loadtest.api.measured import RedisFigures
 from loadtest.api.status import ObjectiveResult
 from loadtest.core.capacity import capacities
 from loadtest.core.compare import comparisons
 from loadtest.core.expand import expand
 from loadtest.report import build, markdown, tables
-from loadtest.report.document import Document, Section, Table
+from loadtest.report.document import Document, Mark, Section, Table
 from loadtest.report.result import Result
 from loadtest.report.settings import naming
 from loadtest.results.tables import count, millis
@@ -258,6 +259,19 @@ def test_the_capacity_is_the_knee_first_and_the_law_beside_it(document: Document
     _, laws = section(build.document(made), "Capacity").tables
     assert laws.header[1] == "Contention"
     assert all(" to " in row[2] for row in laws.rows)
+
+
+def test_the_knee_and_the_bounds_of_objectives_are_marked_where_they_belong() -> None:
+    asked = [{"name": "fast", "latency": {"percentile": "95", "below": "150ms"}}]
+    result = samples.result(samples.spec(objectives=asked))
+    result.status.capacity = [VariantCapacity(variant="two-threads", largest_injectors=20, knee_injectors=15)]
+    marks = {chart.title: chart.marks for chart in section(build.document(result), "Results").charts}
+    assert marks == {
+        "50th percentile against injectors": (),
+        "95th percentile against injectors": (Mark(150, "objective fast", level=True),),
+        "99th percentile against injectors": (),
+        "Throughput against injectors": (Mark(15, "knee of two-threads"),),
+    }
 
 
 class Counted(dict[str, Any]):
