@@ -161,6 +161,19 @@ def run(
 
 
 @cli.command()
+@click.option("--seconds", type=click.IntRange(2, 600), default=10, show_default=True, help="How long to measure.")
+def calibrate(seconds: int) -> None:
+    """Measure how many requests a second of CPU makes on this machine, for `loadtest plan`.
+
+    Users of a requests file load a small server on loopback. The figure is kept in loadtest/calibration.json under
+    $XDG_CONFIG_HOME or ~/.config. Needs the injector's libraries beside the operator's.
+    """
+    from loadtest.cli.calibrate import calibrate as run_calibrate
+
+    sys.exit(run_calibrate(seconds))
+
+
+@cli.command()
 @click.argument("name")
 @namespace_option
 @context_option

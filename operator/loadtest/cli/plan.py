@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,17 @@ from pydantic import ValidationError
 
 from loadtest.api import names
 from loadtest.api.spec import LoadTestSpec
+from loadtest.cli.calibrate import BadCalibration, kept
 from loadtest.core.expand import InvalidSpec, expand
+from loadtest.core.needs import REQUESTS_PER_WAIT, needs
 from loadtest.report import markdown
 from loadtest.report.planned import document, outline
+from loadtest_injector.requests_file import RequestsFileError, parse
 
 UNUSABLE = 2
+_LAUNCH = 2
+"""Requests that launch a journey, before those of the file; nothing is waited for after them."""
+
 _NO_RUN = "0" * 16
 """A plan that nobody admitted has no run id."""
 
@@ -28,18 +35,20 @@ class BadFile(ValueError):  # noqa: N818 - named for the fact
 def plan(file: Path, form: str) -> int:
     """Print the plan of a file's LoadTest as `form` (md, json, yaml). Returns 0, or 2 where it cannot be run."""
     try:
-        body = _loadtest(str(file), _text(file))
+        text = _text(file)
+        body = _loadtest(str(file), text)
         made = expand(_NO_RUN, _spec(body))
-    except (BadFile, InvalidSpec) as error:
+        needed = needs(made, kept(), _requests_per_wait(made.spec, text))
+    except (BadFile, InvalidSpec, BadCalibration) as error:
         click.echo(str(error), err=True)
         return UNUSABLE
     name = str(body["metadata"]["name"])
     if form == "md":
-        click.echo(markdown.text(document(made, name)), nl=False)
+        click.echo(markdown.text(document(made, name, needed)), nl=False)
     elif form == "json":
-        click.echo(json.dumps(outline(made, name), indent=2))
+        click.echo(json.dumps(outline(made, name, needed), indent=2))
     else:
-        click.echo(yaml.safe_dump(outline(made, name), sort_keys=False, width=120), nl=False)
+        click.echo(yaml.safe_dump(outline(made, name, needed), sort_keys=False, width=120), nl=False)
     return 0
 
 
@@ -66,6 +75,25 @@ def _loadtest(where: str, text: str) -> dict[str, Any]:
     if not isinstance(body.get("metadata"), dict) or not body["metadata"].get("name"):
         raise BadFile(f"{where}: metadata.name is missing: give the LoadTest a name")
     return body
+
+
+def _requests_per_wait(spec: LoadTestSpec, text: str) -> Fraction:
+    """Of the requests file, where its ConfigMap is in the same file; else what is assumed."""
+    source = spec.scenario.requests
+    if source is None:
+        return REQUESTS_PER_WAIT
+    where = ("ConfigMap", source.config_map.name)
+    bodies = [body for body in yaml.safe_load_all(text) if isinstance(body, dict)]
+    found = [body for body in bodies if (body.get("kind"), (body.get("metadata") or {}).get("name")) == where]
+    content = (found[0].get("data") or {}).get(source.config_map.key) if found else None
+    if content is None:
+        return REQUESTS_PER_WAIT
+    try:
+        entries = parse(str(content).encode(), launch=source.launch is not None).entries
+    except RequestsFileError as error:
+        raise BadFile(f"ConfigMap {source.config_map.name}, key {source.config_map.key}: {error}") from error
+    waits = sum(1 for entry in entries if entry.method == "GET")
+    return Fraction(len(entries) + (_LAUNCH if source.launch else 0), waits) if waits else REQUESTS_PER_WAIT
 
 
 def _spec(body: dict[str, Any]) -> LoadTestSpec:

@@ -8,6 +8,7 @@ from typing import Any
 
 from loadtest.api.durations import format_duration
 from loadtest.core.expand import RunPlan
+from loadtest.core.needs import FULL_PERCENT, Needs
 from loadtest.report.document import Document, Section, Table, table
 from loadtest.results.tables import DASH, count
 
@@ -15,7 +16,7 @@ MASTER = 1
 """Pods of a repeat beside its workers."""
 
 
-def outline(plan: RunPlan, name: str) -> dict[str, Any]:
+def outline(plan: RunPlan, name: str, needed: Needs) -> dict[str, Any]:
     """The plan as a JSON object. Durations are texts, as in the spec."""
     spec = plan.spec
     return {
@@ -47,6 +48,7 @@ def outline(plan: RunPlan, name: str) -> dict[str, Any]:
         "time": {key: format_duration(seconds) for key, seconds in _time(plan).items()},
         "deadline": str(spec.deadline),
         "podsAtOnce": _pods(plan),
+        "needs": needed.to_json(),
         "differences": differences(plan),
     }
 
@@ -95,7 +97,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
-def document(plan: RunPlan, name: str) -> Document:
+def document(plan: RunPlan, name: str, needed: Needs) -> Document:
     """The plan for people."""
     time = _time(plan)
     several = len(plan.repeats) > 1
@@ -111,6 +113,7 @@ def document(plan: RunPlan, name: str) -> Document:
             f"come on top; after {plan.spec.deadline} the run is aborted."
         ),
         f"At most {_pods(plan)} injector pods at once, {MASTER} of them the master.",
+        _cores(needed),
     )
     return Document(
         name,
@@ -121,6 +124,25 @@ def document(plan: RunPlan, name: str) -> Document:
             *_values(plan),
         ),
     )
+
+
+def _cores(needed: Needs) -> str:
+    if needed.requests_per_second is None or needed.cores_millis is None:
+        return "How much CPU the workers need is not known beforehand: nothing but the target bounds their requests."
+    return (
+        f"The largest stage sends at most {needed.requests_per_second:,} requests a second, for which its "
+        f"{needed.worker_pods} workers need {needed.cores_millis / 1000:.1f} cores; the fullest takes "
+        f"{needed.worker_cpu_percent} % of one{_advice(needed)}. By {needed.calibration.requests_per_cpu_second:,} "
+        f"requests per second of CPU ({needed.calibration.source})."
+    )
+
+
+def _advice(needed: Needs) -> str:
+    if (needed.worker_cpu_percent or 0) <= FULL_PERCENT:
+        return f" (up to {needed.most_injectors_per_pod} injectors fit one worker)"
+    if needed.most_injectors_per_pod:
+        return f", above {FULL_PERCENT} %: lower load.injectorsPerPod to {needed.most_injectors_per_pod}"
+    return f", above {FULL_PERCENT} %: one injector is too much for a worker: lower load.usersPerInjector"
 
 
 def _stages(plan: RunPlan) -> Table:

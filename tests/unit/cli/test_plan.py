@@ -26,7 +26,7 @@ def body(**spec: Any) -> dict[str, Any]:
 
 def plan(text: str, *arguments: str) -> Result:
     """`loadtest plan -` with this text; there is no cluster."""
-    environment = {"KUBECONFIG": "/nowhere"}
+    environment = {"KUBECONFIG": "/nowhere", "XDG_CONFIG_HOME": "/nowhere"}
     return CliRunner(env=environment).invoke(cli, ["plan", "-", *arguments], input=text)
 
 
@@ -46,6 +46,32 @@ def test_formats_tell_the_same_plan() -> None:
     assert shown.stdout.startswith("# test\n")
     for stage in as_json["stages"]:
         assert f"| {stage['index']} " in shown.stdout
+
+
+JOURNEY = json.dumps({"schema_name": "x", "requests": [{"method": "GET", "url": f"/{n}/"} for n in range(4)]})
+
+
+def test_the_requests_file_beside_the_loadtest_says_how_many_requests_there_are_for_a_wait() -> None:
+    name = {"name": "census-household"}
+    beside = {"kind": "ConfigMap", "metadata": name, "data": {"census_household_gb_eng.json": JOURNEY}}
+    alone = json.loads(plan(yaml.safe_dump(body()), "-o", "json").stdout)["needs"]
+    found = json.loads(plan(yaml.safe_dump_all([beside, body()]), "-o", "json").stdout)["needs"]
+    # 15 injectors of 200 users who wait 1.5 s after every request, and not after every other one.
+    assert (found["requestsPerSecond"], alone["requestsPerSecond"]) == (2_000, 4_000)
+
+
+def test_a_kept_calibration_is_used_and_a_broken_one_named(tmp_path: Path) -> None:
+    file = tmp_path / "loadtest" / "calibration.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"requestsPerCpuSecond": 14_000, "source": "measured here"}))
+    environment = {"KUBECONFIG": "/nowhere", "XDG_CONFIG_HOME": str(tmp_path)}
+    text = yaml.safe_dump(body())
+    result = CliRunner(env=environment).invoke(cli, ["plan", "-", "-o", "json"], input=text)
+    assert json.loads(result.stdout)["needs"]["calibration"] == json.loads(file.read_text())
+    file.write_text("{}")
+    result = CliRunner(env=environment).invoke(cli, ["plan", "-"], input=text)
+    assert result.exit_code == 2
+    assert "run `loadtest calibrate` again" in result.output
 
 
 @pytest.mark.parametrize(
