@@ -11,6 +11,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from loadtest.api import names
 from loadtest.api.conditions import Reason
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import HelmJob, Lease, Outcome, Resource, Target
@@ -62,7 +63,9 @@ class LocalTargets:
         """Start the operation, once per key; its outcome is observed later."""
         if key in self._tasks:
             return
-        self._jobs[key] = HelmJob(key=key, running=True, created_at=datetime.now(UTC))
+        self._jobs[key] = HelmJob(key=key, running=True, ready=True, created_at=datetime.now(UTC))
+        if op == names.DEAD_MAN:  # the target is a child of this program: it ends with it, and nothing stays changed
+            return
         self._tasks[key] = asyncio.create_task(self._carry_out(plan, op, key, variant))
 
     async def _carry_out(self, plan: RunPlan, op: str, key: str, variant: str) -> None:
@@ -94,6 +97,10 @@ class LocalTargets:
     async def _stop(self) -> None:
         if self._serving is not None:
             await self._serving.stop()
+
+    async def dismiss(self, plan: RunPlan, key: str) -> None:  # noqa: ARG002
+        """Forget a Job."""
+        self._jobs.pop(key, None)
 
     async def clean(self, plan: RunPlan) -> None:  # noqa: ARG002
         """Forget what was done."""
