@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -56,18 +57,28 @@ JOURNEY = {
 }
 
 
-class Run:
-    """One run of the command, with `tests/local/target.py` as the target."""
+OWN_TARGET = f"{sys.executable} {HERE / 'target.py'} $PORT"
 
-    def __init__(self, folder: Path, change: Callable[[dict[str, Any]], None] | None = None) -> None:
+
+class Run:
+    """One run of the command, with `tests/local/target.py` as the target where `command` is not another."""
+
+    def __init__(
+        self,
+        folder: Path,
+        change: Callable[[dict[str, Any]], None] | None = None,
+        journey: dict[str, Any] | None = None,
+        command: str | None = OWN_TARGET,
+    ) -> None:
         self.folder = folder
         loadtest = yaml.safe_load(yaml.safe_dump(LOADTEST))
         if change:
             change(loadtest)
-        (folder / "loadtest.yaml").write_text(yaml.safe_dump_all([JOURNEY, loadtest]))
+        requests = JOURNEY | ({"data": {"requests.json": json.dumps(journey)}} if journey else {})
+        (folder / "loadtest.yaml").write_text(yaml.safe_dump_all([requests, loadtest]))
         self._screen = folder / "screen"
-        command = f"{sys.executable} {HERE / 'target.py'} $PORT"
-        arguments = ["--local", str(folder / "loadtest.yaml"), "--results", str(folder), "--command", command]
+        arguments = ["--local", str(folder / "loadtest.yaml"), "--results", str(folder)]
+        arguments += ["--command", command] if command else []
         with self._screen.open("wb") as screen:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "loadtest", "run", *arguments],
@@ -126,8 +137,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Start a run; whatever a failed test leaves is ended."""
     runs: list[Run] = []
 
-    def begin(change: Callable[[dict[str, Any]], None] | None = None) -> Run:
-        runs.append(Run(tmp_path, change))
+    def begin(*arguments: Any, **options: Any) -> Run:
+        runs.append(Run(tmp_path, *arguments, **options))
         return runs[-1]
 
     yield begin

@@ -38,8 +38,8 @@ def run_in_cluster(file: Path, namespace: str | None, context: str | None, *, re
     async def work(kube: Kube) -> int:
         try:
             for body in documents.others:
-                await _apply(kube, body, body["metadata"].get("namespace") or where)
-            made = await _apply(kube, documents.loadtest, where)
+                await apply_document(kube, body, body["metadata"].get("namespace") or where)
+            made = await apply_document(kube, documents.loadtest, where)
         except (Rejected, Missing) as error:
             click.echo(f"{file}: {error}", err=True)
             return UNUSABLE
@@ -68,7 +68,7 @@ def _namespace(documents: Documents, wanted: str | None, context: str | None) ->
     return str(own or wanted or default_namespace(context))
 
 
-async def _apply(kube: Kube, body: Json, namespace: str) -> Json:
+async def apply_document(kube: Kube, body: Json, namespace: str) -> Json:
     """Server-side apply, as `kubectl apply --server-side --force-conflicts`; the object as it is then."""
     name = body["metadata"]["name"]
     if body["kind"] == names.KIND:
