@@ -12,9 +12,26 @@ from loadtest.report.document import Chart, Section, table
 from loadtest.report.result import Result
 from loadtest.report.settings import Naming
 from loadtest.report.tables import measured, stages
-from loadtest.results.tables import DASH, REDIS, count, redis_cells
+from loadtest.results.tables import DASH, count
 
 UNKNOWN = "unknown"
+
+REDIS = ["Connections (peak)", "Connections (mean)", "CPU", "Commands/s", "Evicted keys", "Memory (peak)"]
+
+
+def redis_cells(redis: RedisFigures | None) -> list[str]:
+    """The cells under `REDIS`. CPU is in percent of one core, memory in MiB."""
+    if redis is None:
+        return [DASH] * len(REDIS)
+    cpu, memory = redis.cpu_microcores, redis.memory_bytes_peak
+    return [
+        count(redis.connections_peak),
+        count(redis.connections_mean),
+        DASH if cpu is None else f"{cpu / 10_000:.2f} %",
+        count(redis.ops_per_second),
+        count(redis.evicted_keys),
+        DASH if memory is None else f"{memory / 2**20:,.1f} MiB",
+    ]
 
 
 def environment(result: Result, names: Naming) -> Section | None:

@@ -22,7 +22,7 @@ def _section(section: Section, level: int) -> Iterator[str]:
     yield from (f"{'#' * level} {section.title}", "")
     yield from _paragraphs(section.text)
     if section.bullets:
-        yield from (*(f"- {line}" for line in section.bullets), "")
+        yield from (*(f"- {' '.join(line.split())}" for line in section.bullets), "")
     for table in section.tables:
         if table.title:
             yield from (f"{table.title}:", "")

@@ -77,10 +77,13 @@ def test_a_kept_calibration_is_used_and_a_broken_one_named(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "holds no LoadTests: give a file with exactly one"),
+        ("", "holds no LoadTest: give a file with exactly one"),
         (yaml.safe_dump_all([body(), body()]), "holds 2 LoadTests"),
-        ("a: [", "is not YAML"),
-        (yaml.safe_dump(body() | {"apiVersion": "v1"}), "apiVersion is 'v1': write loadtest.eqrunner.dev/v1alpha1"),
+        ("a: [", "this is not YAML"),
+        (
+            yaml.safe_dump(body() | {"apiVersion": "v1"}),
+            "apiVersion of the LoadTest is 'v1': write loadtest.eqrunner.dev/v1alpha1",
+        ),
         (yaml.safe_dump(body() | {"metadata": {}}), "metadata.name is missing"),
         (yaml.safe_dump(body(baseline="nobody")), "baseline must be the name of one of variants"),
         (yaml.safe_dump(body(load={"stages": [{"injectors": 1, "duration": "20"}]})), "spec.load.stages.0.duration"),

@@ -274,6 +274,16 @@ def test_the_knee_and_the_bounds_of_objectives_are_marked_where_they_belong() ->
     }
 
 
+def test_failures_are_told_by_kind() -> None:
+    result = samples.result()
+    kinds = [variant.pooled.failure_kinds for variant in result.variants if variant.pooled]
+    (table,) = section(build.document(result), "Failures and invalid stages").tables
+    assert [row[:3] for row in table.rows] == [
+        (variant.name, "reset", str((found or {})["reset"]))
+        for variant, found in zip(result.variants, kinds, strict=True)
+    ]
+
+
 class Counted(dict[str, Any]):
     """Records that know how often each was read."""
 
