@@ -48,7 +48,7 @@ generate: venv ## makes the CRD and the reference page from the models
 
 .PHONY: test-unit
 test-unit: venv ## what needs no cluster: pure parts, real processes on loopback
-	@$(PYTHON) -c "from tests.cluster.packages import need; need('redis-server', 'nginx')"
+	@$(PYTHON) -c "from tests.cluster.packages import need; need('redis-server', 'nginx', 'prometheus')"
 	@tests/timed test-unit pytest -q -m "not cluster" tests/unit tests/injector tests/runner tests/cluster
 	@tests/timed test-local pytest -q tests/local
 

@@ -76,10 +76,13 @@ _HELM = Module(
     ),
 )
 _COREDNS = Module("coredns", "github.com/coredns/coredns", {"coredns": "."})
+_METRICS = Module("metrics-server", "sigs.k8s.io/metrics-server", {"metrics-server": "."})
 _PAUSE = Module("pause", "", {"pause": "."})
 _K6 = Module("k6", "go.k6.io/k6", {"k6": "go.k6.io/k6"})
 
-_HOME = {name: module for module in (_ETCD, _KUBERNETES, _COREDNS, _HELM, _PAUSE, _K6) for name in module.commands}
+_HOME = {
+    name: module for module in (_ETCD, _KUBERNETES, _COREDNS, _METRICS, _HELM, _PAUSE, _K6) for name in module.commands
+}
 
 API_SERVER = ("etcd", "kube-apiserver")
 CLUSTER = (
@@ -89,6 +92,7 @@ CLUSTER = (
     "kubelet",
     "kube-proxy",
     "coredns",
+    "metrics-server",
     "pause",
 )
 

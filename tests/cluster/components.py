@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,9 @@ def etcd(program: Path, layout: Layout) -> Daemon:
     return Daemon("etcd", etcd_command(program, layout.state / "etcd", client, peer), health=f"{client}/readyz")
 
 
-def api_server(program: Path, authority: Authority, serving: Pair, kubelet_client: Pair) -> Daemon:
+def api_server(
+    program: Path, authority: Authority, serving: Pair, kubelet_client: Pair, aggregation: Sequence[str]
+) -> Daemon:
     """The API server, on the node's bridge."""
     command = api_server_command(
         program,
@@ -114,6 +116,7 @@ def api_server(program: Path, authority: Authority, serving: Pair, kubelet_clien
         f"--kubelet-client-key={kubelet_client.key}",
         # The node's name is in no DNS: logs and exec go to its address.
         "--kubelet-preferred-address-types=InternalIP",
+        *aggregation,
     ]
     return Daemon("kube-apiserver", command)
 

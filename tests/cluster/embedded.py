@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.cluster import binaries, cgroups, components, leftovers, network, runtime
+from tests.cluster import binaries, cgroups, components, leftovers, metrics, network, runtime
 from tests.cluster.api import Api, http_ok
 from tests.cluster.components import API_URL, NODE, Daemon, Layout
 from tests.cluster.log import ClusterError, doing, say
@@ -22,6 +22,8 @@ _CLIENTS = {
     "system:kube-scheduler": [],
     "system:kube-proxy": [],
     "system:coredns": [],
+    metrics.USER: [],
+    metrics.PROXY_USER: [],
     f"system:node:{NODE}": ["system:nodes"],
 }
 _SERVING = [
@@ -132,8 +134,9 @@ class Cluster:
     def _start_the_rest(self, daemons: dict[str, Daemon]) -> None:
         self._wait("the API server", self.api.ready)
         self._allow_dns()
-        say("starting controllers, scheduler, kubelet and DNS")
-        for name in ("kubelet", "kube-controller-manager", "kube-scheduler", "coredns"):
+        say("starting controllers, scheduler, kubelet, DNS and metrics-server")
+        metrics.register(self.api)
+        for name in ("kubelet", "kube-controller-manager", "kube-scheduler", "coredns", "metrics-server"):
             self._launch(daemons[name])
         # kube-proxy looks its node up, and if it is not there yet, waits longer and longer before it looks again.
         self._wait("the node to register", lambda: self.api.get(f"/api/v1/nodes/{NODE}") is not None)
@@ -143,22 +146,25 @@ class Cluster:
         self._wait("service accounts", lambda: self.api.get(account) is not None)
         healths = [daemon.health for daemon in daemons.values() if daemon.health]
         self._wait("every daemon to be healthy", lambda: all(map(http_ok, healths)))
+        self._wait("the metrics API", lambda: metrics.serves(self.api))
 
     def _daemons(self, paths: dict[str, Path]) -> list[Daemon]:
         layout, authority = self.layout, self._authority
         kubelet_client = authority.pair("kube-apiserver-kubelet-client")
         serving = authority.pair("serving")
+        aggregation = metrics.aggregation_options(authority, authority.pair(metrics.PROXY_USER))
         manager = self._kubeconfig("system:kube-controller-manager")
         node = self._kubeconfig(f"system:node:{NODE}")
         return [
             components.etcd(paths["etcd"], layout),
             components.containerd(path_of("containerd"), layout, cni_folder() or Path("/usr/lib/cni")),
-            components.api_server(paths["kube-apiserver"], authority, serving, kubelet_client),
+            components.api_server(paths["kube-apiserver"], authority, serving, kubelet_client, aggregation),
             components.kubelet(paths["kubelet"], layout, authority, serving, node),
             components.controller_manager(paths["kube-controller-manager"], authority, manager),
             components.scheduler(paths["kube-scheduler"], self._kubeconfig("system:kube-scheduler")),
             components.dns(paths["coredns"], layout, self._kubeconfig("system:coredns")),
             components.proxy(paths["kube-proxy"], layout, self._kubeconfig("system:kube-proxy")),
+            metrics.daemon(paths["metrics-server"], serving, self._kubeconfig(metrics.USER)),
         ]
 
     def _kubeconfig(self, user: str) -> Path:

@@ -22,6 +22,7 @@ _PACKAGE_OF = {
     "debootstrap": "debootstrap",
     "redis-server": "redis-server",
     "nginx": "nginx-light",
+    "prometheus": "prometheus",
     "wrk": "wrk",
     "taskset": "util-linux",
 }

@@ -90,7 +90,7 @@ class Stand:
         self.namespace(TARGET, allowed_from=TESTS)
         self.namespace(TESTS)
         self.helm("upgrade", "--install", "loadtest-target", str(ROOT / "charts" / "loadtest-target"), "-n", TARGET,
-                  "--set", f"operator.namespace={SYSTEM}")  # fmt: skip
+                  "--set", f"operator.namespace={SYSTEM}", "--set", f"measure.namespaces={{{TESTS}}}")  # fmt: skip
         self.keys()
         self.kubectl("apply", "-f", str(SAMPLES / "backends.yaml"))
         for name in ("redis", "datastore"):

@@ -127,3 +127,15 @@ def test_the_kubelet_tells_what_pods_use(kube: Kube) -> None:
     node = kube.run("get", "nodes", "-o", "jsonpath={.items[0].metadata.name}")
     metrics = kube.run("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics/resource")
     assert f'container_cpu_usage_seconds_total{{container="main",namespace="{NAMESPACE}",pod="server"}}' in metrics
+
+
+def test_the_metrics_api_tells_what_pods_use(kube: Kube) -> None:
+    path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods"
+    deadline = time.monotonic() + 120  # a new pod is told of after two looks at the kubelet
+    while not (found := [one for one in json.loads(kube.run("get", "--raw", path))["items"]
+                         if one["metadata"]["name"] == "server"]):  # fmt: skip
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    (container,) = found[0]["containers"]
+    assert container["usage"]["memory"].endswith("Ki")
+    assert float(found[0]["window"].rstrip("s")) > 0

@@ -12,7 +12,7 @@ import pytest
 import redis
 from cryptography import x509
 
-from loadtest_injector.measure.redis import FIELDS, RedisSampler, values
+from loadtest_injector.measure.redis import FIELDS, RedisSampler, values_of
 from loadtest_injector.measure.series import Missed
 from loadtest_injector.measure.sources import RedisSource
 from tests.injector.redis_server import redis_server, secret
@@ -40,7 +40,7 @@ def missed(sampler: RedisSampler) -> str:
 
 def test_connections_are_those_of_others(tmp_path: Path) -> None:
     with redis_server() as port:
-        sampler = RedisSampler(source(port), tmp_path)
+        sampler = RedisSampler(source(port), tmp_path / "redis")
         assert sampled(sampler)["connections"] == 0
         others = [redis.Redis(port=port) for _ in range(5)]
         for other in others:
@@ -53,7 +53,7 @@ def test_connections_are_those_of_others(tmp_path: Path) -> None:
 
 def test_counters_are_the_servers_own(tmp_path: Path) -> None:
     with redis_server("--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru") as port, redis.Redis(port=port) as one:
-        sampler = RedisSampler(source(port), tmp_path)
+        sampler = RedisSampler(source(port), tmp_path / "redis")
         before = sampled(sampler)
         for number in range(300):
             one.set(f"key-{number}", b"x" * 16_384)
@@ -69,7 +69,7 @@ def test_counters_are_the_servers_own(tmp_path: Path) -> None:
 
 def test_a_server_that_came_back_is_another_instance(tmp_path: Path) -> None:
     port = free_port()
-    sampler = RedisSampler(source(port), tmp_path)
+    sampler = RedisSampler(source(port), tmp_path / "redis")
     with redis_server(port=port):
         assert sampled(sampler)["instance"] == 0
     with pytest.raises(Missed, match="Redis at 127"):
@@ -81,22 +81,23 @@ def test_a_server_that_came_back_is_another_instance(tmp_path: Path) -> None:
 
 def test_a_password_is_read_from_its_file_and_a_users_right_to_info_is_enough(tmp_path: Path) -> None:
     with redis_server("--requirepass", PASSWORD) as port:
-        assert missed(RedisSampler(source(port), tmp_path)) == "Unauthorized"
-        assert missed(RedisSampler(source(port, password=True), tmp_path)) == "SecretMissing"
+        assert missed(RedisSampler(source(port), tmp_path / "redis")) == "Unauthorized"
+        assert missed(RedisSampler(source(port, password=True), tmp_path / "redis")) == "SecretMissing"
         secret(tmp_path, "redis", "password", "wrong")
-        assert missed(RedisSampler(source(port, password=True), tmp_path)) == "Unauthorized"
+        assert missed(RedisSampler(source(port, password=True), tmp_path / "redis")) == "Unauthorized"
         secret(tmp_path, "redis", "password", PASSWORD + "\n")
-        sampler = RedisSampler(source(port, password=True), tmp_path)
+        sampler = RedisSampler(source(port, password=True), tmp_path / "redis")
         assert sampled(sampler)["connections"] == 0
         sampler.close()
         with redis.Redis(port=port, password=PASSWORD) as admin:
             admin.acl_setuser("watcher", enabled=True, passwords=["+see"], commands=["+info"])
             admin.acl_setuser("nobody", enabled=True, passwords=["+see"])
         secret(tmp_path, "redis", "password", "see")
-        sampler = RedisSampler(source(port, username="watcher", password=True), tmp_path)
+        sampler = RedisSampler(source(port, username="watcher", password=True), tmp_path / "redis")
         assert sampled(sampler)["instance"] == 0
         sampler.close()
-        assert missed(RedisSampler(source(port, username="nobody", password=True), tmp_path)) == "Unauthorized"
+        nobody = RedisSampler(source(port, username="nobody", password=True), tmp_path / "redis")
+        assert missed(nobody) == "Unauthorized"
 
 
 def test_tls_is_verified_by_the_given_authority_and_by_no_other(tmp_path: Path) -> None:
@@ -107,11 +108,11 @@ def test_tls_is_verified_by_the_given_authority_and_by_no_other(tmp_path: Path) 
         tls += [option, str(file)]
     with redis_server(*tls):
         secret(tmp_path, "redis", "ca.crt", ssl.DER_cert_to_PEM_cert(ssl.PEM_cert_to_DER_cert(_only(file))))
-        sampler = RedisSampler(source(port, tls=True, ca=True), tmp_path)
+        sampler = RedisSampler(source(port, tls=True, ca=True), tmp_path / "redis")
         assert sampled(sampler)["connections"] == 0
         sampler.close()
-        assert missed(RedisSampler(source(port, tls=True), tmp_path)) == "SourceUnavailable"
-        assert missed(RedisSampler(source(port), tmp_path)) == "SourceUnavailable"
+        assert missed(RedisSampler(source(port, tls=True), tmp_path / "redis")) == "SourceUnavailable"
+        assert missed(RedisSampler(source(port), tmp_path / "redis")) == "SourceUnavailable"
 
 
 def _only(file: Path) -> str:
@@ -121,10 +122,10 @@ def _only(file: Path) -> str:
 
 def test_a_server_that_does_not_answer_costs_less_than_two_intervals(tmp_path: Path) -> None:
     begun = time.monotonic()
-    assert missed(RedisSampler(source(free_port()), tmp_path)) == "SourceUnavailable"
+    assert missed(RedisSampler(source(free_port()), tmp_path / "redis")) == "SourceUnavailable"
     assert time.monotonic() - begun < 10
 
 
 def test_an_answer_without_a_counter_is_no_point() -> None:
     with pytest.raises(KeyError, match="connected_clients"):
-        values({"run_id": "a"}, [])
+        values_of({"run_id": "a"}, [])

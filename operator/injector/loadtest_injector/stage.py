@@ -1,6 +1,6 @@
 """One attempt at a stage, on the master: from the joining of its workers to its record.
 
-    joining -> ramp -> (warm-up ->) window -> tail -> complete | invalid | stopped
+    joining -> ramp -> (warm-up ->) window -> tail -> measuring -> complete | invalid | stopped
 
 Whatever ends it early (a lost or unexpected worker, the deadline, the operator) ends its load at once; the record is
 made all the same and says why.
@@ -128,6 +128,8 @@ class Stage:
             self.problems.append(Problem(problems.INTERNAL_ERROR, "the master failed: see its log"))
         self._crew.send(messages.END, {"stage": self.key}, self._workers)
         self._crew.stop_users(self._workers)
+        if whole:
+            self._measure()
         self._close(whole=whole)
 
     def on_prepared(self, worker: str, data: dict[str, Any]) -> None:
@@ -271,6 +273,12 @@ class Stage:
             lambda: (problems.HISTOGRAM_PART_MISSING, f"no final part came from: {', '.join(self._tally.unfinished)}"),
             finished=lambda: {worker for worker, sent in self._tally.workers.items() if sent.final is not None},
         )
+
+    def _measure(self) -> None:
+        """Wait for measurements whose last points come after the window's end. The load has ended."""
+        self.state = "measuring"
+        while not self._sampling.over and not self._stopped and self._clock() < self._deadline:
+            gevent.sleep(_TICK_SECONDS)
 
     def _watch_until(self, instant: int) -> None:
         while (left := instant - self._clock()) > 0:

@@ -5,12 +5,12 @@ of all requests it is about; percentiles are never averaged, but for `oldDefinit
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadtest.api.measured import Measured, RedisFigures
-from loadtest.api.model import StatusModel, Timestamp
+from loadtest.api.measured import Measured, PodsFigures, QueryFigures, RedisFigures
+from loadtest.api.model import ListMap, StatusModel, Timestamp
 
 Validity = Literal["True", "False", "Unknown"]
 LoadMode = Literal["Closed", "Open"]
@@ -177,11 +177,15 @@ class Figures(StatusModel):
         "droppedArrivals + carriedArrivals.",
     )
     redis: RedisFigures | None = Field(default=None, description="The Redis server, where one is measured.")
+    runner: PodsFigures | None = Field(default=None, description="The target's pods, where they are measured.")
+    measurements: Annotated[list[QueryFigures], ListMap("name")] | None = Field(
+        default=None, description="The named queries, where there are some."
+    )
 
     def measured(self) -> Iterator[Measured]:
         """The measurements beside the load, unknown ones too."""
-        if self.redis is not None:
-            yield self.redis
+        yield from (one for one in (self.redis, self.runner) if one is not None)
+        yield from self.measurements or ()
 
 
 class StageResult(Figures):

@@ -52,6 +52,11 @@ class Injector(SpecModel):
     affinity: dict[str, Any] | None = Field(
         default=None, description="Affinity of the pods, as in a pod's spec; it is judged when the pods are made."
     )
+    master_service_account: ObjectName | None = Field(
+        default=None,
+        description="Service account of the Locust master, in the LoadTest's namespace, as which it asks sources of "
+        "measurements. Workers have none.",
+    )
     image_pull_secrets: Annotated[tuple[PullSecret, ...], Field(max_length=8), ListMap("name")] | None = Field(
         default=None, description="Secrets in the LoadTest's namespace that pull the image."
     )

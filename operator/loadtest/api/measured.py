@@ -36,3 +36,32 @@ class RedisFigures(Measured):
     )
     evicted_keys: int | None = Field(default=None, description="Keys evicted for want of memory.")
     memory_bytes_peak: int | None = Field(default=None, description="Most memory used at any point, in bytes.")
+
+
+class PodsFigures(Measured):
+    """The target's pods through the window. Their set was the same throughout."""
+
+    pods: int | None = Field(default=None, description="Number of pods.")
+    restarts: int | None = Field(default=None, description="Restarts of their containers during the stage.")
+    cpu_millicores: int | None = Field(
+        default=None, description="CPU time of all pods per time, in thousandths of a core, rounded."
+    )
+    cpu_millicores_available: int | None = Field(
+        default=None,
+        description="CPU that all pods may count on, in thousandths of a core: of each container its limit, else its "
+        "request; absent where a container has neither.",
+    )
+    memory_bytes_peak: int | None = Field(
+        default=None, description="Most memory of a single pod at any point (working set), in bytes."
+    )
+    covered_permille: int | None = Field(
+        default=None, description="Share of the window that the intervals of the least covered pod cover."
+    )
+
+
+class QueryFigures(Measured):
+    """A query's values over the window."""
+
+    mean_milli: int | None = Field(default=None, description="Mean of the points, in thousandths, rounded.")
+    min_milli: int | None = Field(default=None, description="Lowest point, in thousandths.")
+    max_milli: int | None = Field(default=None, description="Highest point, in thousandths.")

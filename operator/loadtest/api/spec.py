@@ -20,7 +20,7 @@ from loadtest.api.injector import (
     Toleration,
 )
 from loadtest.api.load import Load, Stage, WaitTime
-from loadtest.api.measurements import AT_MOST_ONE_REDIS, MAX_MEASUREMENTS, Measurement
+from loadtest.api.measurements import AT_MOST_ONE_EACH, MAX_MEASUREMENTS, Measurement
 from loadtest.api.model import ListMap, Rule, SpecModel, between
 from loadtest.api.objectives import MAX_OBJECTIVES, Objective, Percentage
 from loadtest.api.target import Chart, Release, Selector, Setting, Target, Tls
@@ -157,6 +157,28 @@ class LoadTestSpec(SpecModel):
             field=".load.mode",
         ),
         Rule(
+            "!has(self.measurements) || !self.measurements.exists(one, has(one.pods)) || "
+            "has(self.target.release) || has(self.target.selector)",
+            "a measurement of pods needs to know the target's pods: add target.selector, or remove the measurement",
+            lambda spec: (
+                not any(one.pods is not None for one in spec.measurements or ())
+                or spec.target.release is not None
+                or spec.target.selector is not None
+            ),
+            field=".measurements",
+        ),
+        Rule(
+            "!has(self.measurements) || !self.measurements.exists(one, has(one.pods)) || "
+            "(has(self.injector) && has(self.injector.masterServiceAccount))",
+            "a measurement of pods needs injector.masterServiceAccount, which may list pods of metrics.k8s.io in the "
+            "target's namespace: add it, or remove the measurement",
+            lambda spec: (
+                not any(one.pods is not None for one in spec.measurements or ())
+                or spec.injector.master_service_account is not None
+            ),
+            field=".injector",
+        ),
+        Rule(
             "(has(self.variants) ? size(self.variants) : 1) * self.repeats * size(self.load.stages)"
             f" <= {MAX_STAGE_RUNS}",
             f"variants x repeats x load.stages is more than {MAX_STAGE_RUNS}: take variants, repeats or stages away, "
@@ -228,7 +250,7 @@ class LoadTestSpec(SpecModel):
             tuple[Measurement, ...],
             Field(max_length=MAX_MEASUREMENTS),
             ListMap("name"),
-            AT_MOST_ONE_REDIS,
+            AT_MOST_ONE_EACH,
         ]
         | None
     ) = Field(default=None, description="What is measured beside the load, through each stage's window.")

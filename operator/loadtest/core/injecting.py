@@ -84,12 +84,15 @@ class _Stage:
     def _watch(self, progress: StageProgress) -> Decision:
         left = progress.duration_seconds - progress.elapsed_seconds
         wait = max(POLL_CHANGE, min(POLL_LOAD, left)) if progress.state == "window" else POLL_CHANGE
+        if progress.state == "measuring":  # which may take minutes
+            wait = POLL_LOAD
         text = {
             "joining": "waiting for the injectors to join",
             "ramp": f"starting users: {progress.users} of {self.work.stage.users}",
             "warm-up": "warming up",
             "window": f"measuring: {progress.elapsed_seconds:.0f} of {progress.duration_seconds:.0f} s",
             "tail": "waiting for the last requests of the window",
+            "measuring": "waiting for the last points of the measurements",
         }.get(progress.state, progress.state)
         return self._say(Reason.STAGE_RUNNING, text, wait=wait)
 

@@ -46,6 +46,11 @@ def master_pod(
     pod = _injector_pod(resource, plan, position, generation, -1, env, MASTER_RESOURCES, image, pull_policy)
     container = pod["spec"]["containers"][0]
     container["args"] = ["master"]
+    if plan.spec.injector.master_service_account is not None:
+        pod["spec"] |= {
+            "serviceAccountName": plan.spec.injector.master_service_account,
+            "automountServiceAccountToken": True,
+        }
     if (secrets := measuring.secrets_volume(plan.spec)) is not None:
         pod["spec"]["volumes"].append(secrets)
         container["volumeMounts"].append(
@@ -92,7 +97,10 @@ def load_deadline_seconds(plan: RunPlan) -> int:
     A repeat's injectors live through its stages; reruns, joining and rollouts between them take time too.
     """
     load = plan.spec.load
-    one_pass = load.warm_up.seconds + sum(stage.seconds + load.request_timeout.seconds + 120 for stage in plan.stages)
+    one_pass = load.warm_up.seconds + sum(
+        stage.seconds + load.request_timeout.seconds + 120 + measuring.longest_wait_seconds(plan.spec)
+        for stage in plan.stages
+    )
     wanted = one_pass * (1 + load.max_stage_reruns) + 1800
     return math.ceil(min(wanted, plan.spec.deadline.seconds + 600))
 

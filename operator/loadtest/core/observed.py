@@ -107,6 +107,8 @@ class TargetPod:
     restarts: int = 0
     ready_since: datetime | None = None
     problem: Problem | None = None
+    cpu_millicores: int | None = None
+    """CPU that it may count on: of each container its limit, else its request; None where a container has neither."""
 
     def fingerprint(self) -> dict[str, Any]:
         """What must not change while a stage runs."""

@@ -68,11 +68,12 @@ class Destination:
 def destinations(plan: RunPlan) -> tuple[Destination, ...]:
     """Every host that the run connects to: the target's, then those of the measurements."""
     target = Destination("spec.target.url", _host(plan.spec.target.url))
-    sources = (
-        Destination(f"spec.measurements[{one.name}].redis.address", _host(f"//{one.redis.address}"))
-        for one in plan.spec.measurements or ()
-        if one.redis is not None
-    )
+    sources = []
+    for one in plan.spec.measurements or ():
+        if one.redis is not None:
+            sources.append(Destination(f"spec.measurements[{one.name}].redis.address", _host(f"//{one.redis.address}")))
+        elif one.prometheus is not None:
+            sources.append(Destination(f"spec.measurements[{one.name}].prometheus.url", _host(one.prometheus.url)))
     return (target, *sources)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from loadtest.api import names
@@ -26,6 +27,8 @@ _WAITING = {
 
 SCENARIO_CODE = 4
 """An injector ends with this code where it cannot use the scenario (`loadtest_injector.termination`)."""
+_PER_UNIT = {"": Decimal(1000), "m": Decimal(1), "u": Decimal("1e-3"), "n": Decimal("1e-6")}
+"""Thousandths of a core by the suffix of a quantity of CPU."""
 
 FIRST_SIGNAL_CODE = 128
 """Exit codes from here on say that a signal ended the program, such as 137 for SIGKILL."""
@@ -80,7 +83,21 @@ def target_pod(pod: Json) -> TargetPod:
         restarts=sum(container.get("restartCount", 0) for container in containers),
         ready_since=timestamp(ready.get("lastTransitionTime")) if ready.get("status") == "True" else None,
         problem=problem_of(pod),
+        cpu_millicores=cpu_millicores(pod["spec"]["containers"]),
     )
+
+
+def cpu_millicores(containers: Iterable[Json]) -> int | None:
+    """CPU that they may count on, in thousandths of a core; None where one has neither limit nor request."""
+    total = 0
+    for container in containers:
+        resources = container.get("resources") or {}
+        text = (resources.get("limits") or {}).get("cpu") or (resources.get("requests") or {}).get("cpu")
+        if text is None:
+            return None
+        number = text.rstrip("mun")
+        total += int(Decimal(number) * _PER_UNIT[text[len(number) :]])
+    return total
 
 
 def workload(deployment: Json, pods: Iterable[Json]) -> Workload:

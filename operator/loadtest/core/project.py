@@ -269,7 +269,7 @@ def _summary(plan: RunPlan, status: LoadTestStatus, live: StageProgress | None, 
     entries = [entry for _, entry in finished_stages(plan, status)]
     last = next((entry for entry in reversed(entries) if entry.requests is not None), None)
     summary.failures = sum(entry.failures or 0 for entry in entries if entry.valid == "True")
-    if live is not None and live.state in {"window", "tail"}:
+    if live is not None and live.state in {"window", "tail", "measuring"}:
         summary.requests_per_second = live.requests_per_second
         summary.p99_millis = None if live.p99_micros is None else round(live.p99_micros / 1000)
         summary.failures += live.failures

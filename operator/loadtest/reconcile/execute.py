@@ -9,7 +9,7 @@ from loadtest.api import names
 from loadtest.api.figures import Figures, ResultRef, StageResult
 from loadtest.core import actions
 from loadtest.core.expand import RunPlan, expand
-from loadtest.core.measuring import measurement_orders
+from loadtest.core.measuring import measurement_orders, target_namespace
 from loadtest.core.observed import Observed
 from loadtest.core.progress import stage_entries
 from loadtest.core.project import Done
@@ -120,7 +120,7 @@ async def _create_workers(ports: Ports, o: Observed, action: actions.CreateWorke
 def stage_order(o: Observed, plan: RunPlan, action: actions.StartStage) -> dict[str, Any]:
     """What the master is told: who takes part, how many users, how long; and the target's pods, to compare later."""
     stage, load = plan.stages[action.stage], plan.spec.load
-    measurements = measurement_orders(plan.spec)
+    measurements = measurement_orders(plan.spec, o.target.pods, target_namespace(plan.spec, o.resource.namespace))
     return {
         "injectors": stage.injectors,
         "users": stage.users,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loadtest.api.figures import Figures, StageResult
-from loadtest.api.measured import Measured, RedisFigures
+from loadtest.api.measured import Measured, PodsFigures, RedisFigures
 from loadtest.api.status import RunResult, VariantResult
 from loadtest.report import charts
 from loadtest.report.document import Chart, Section, table
@@ -66,7 +66,34 @@ def _rows(chosen: Sequence[tuple[VariantResult, Figures]]) -> list[list[str]]:
     if any(figures.redis for _, figures in chosen):
         found.append(["Redis connected clients", *(redis(each, "connections_peak") for _, each in chosen)])
         found.append(["Redis CPU", *(redis_cpu(each.redis) for _, each in chosen)])
-    return found
+    if any(figures.runner for _, figures in chosen):
+        found.append(["Target CPU, cores used of available", *(cores(each.runner) for _, each in chosen)])
+        found.append(["Target memory, highest of a pod", *(memory(each.runner) for _, each in chosen)])
+    queries = {query.name: None for _, figures in chosen for query in figures.measurements or ()}
+    return found + [[f"{name}, mean (highest)", *(query_cell(each, name) for _, each in chosen)] for name in queries]
+
+
+def cores(found: PodsFigures | None) -> str:
+    """CPU of the target's pods beside what they may count on, in cores."""
+    if found is None or found.cpu_millicores is None:
+        return UNKNOWN if found is not None and found.unknown_reason else DASH
+    available = found.cpu_millicores_available
+    return f"{found.cpu_millicores / 1000:.2f}" + ("" if available is None else f" of {available / 1000:.2f}")
+
+
+def memory(found: PodsFigures | None) -> str:
+    """Most memory of a single pod, in MiB."""
+    if found is None or found.memory_bytes_peak is None:
+        return UNKNOWN if found is not None and found.unknown_reason else DASH
+    return f"{found.memory_bytes_peak / 2**20:,.1f} MiB"
+
+
+def query_cell(figures: Figures, name: str) -> str:
+    """Mean and highest value of a named query."""
+    found = next((query for query in figures.measurements or () if query.name == name), None)
+    if found is None or found.mean_milli is None or found.max_milli is None:
+        return UNKNOWN if found is not None and found.unknown_reason else DASH
+    return f"{found.mean_milli / 1000:,.3f} ({found.max_milli / 1000:,.3f})"
 
 
 def redis(figures: Figures, field: str) -> str:

@@ -85,7 +85,7 @@ def stage_result(record: Record) -> StageResult:
     """The entry of a stage in the status."""
     figures = _of([record])
     notes = [f"{note.reason}: {note.message}"[:MAX_NOTE] for note in record.notes[:MAX_NOTES]]
-    problem = record.problems[0] if record.problems else measured.missing(record.series)
+    problem = record.problems[0] if record.problems else measured.missing(record)
     valid = record.complete and problem is None
     whole = figures.model_dump() if record.duration_micros else {}
     return StageResult(
@@ -130,9 +130,7 @@ def _of(records: Sequence[Record]) -> Figures:
         figures.arrivals = sum(one.arrivals for one in opened)
         figures.dropped_arrivals = sum(one.arrivals - one.begun for one in opened)
         figures.carried_arrivals = sum(one.carried_in for one in opened)
-    series = [one for record in records for one in record.series]
-    figures.redis = measured.redis_figures([one for one in series if one.kind == "redis"])
-    return figures
+    return figures.model_copy(update=measured.beside(records))
 
 
 def _merged(histograms: Iterable[Histogram | None]) -> Histogram:

@@ -8,99 +8,114 @@ the measurement is unknown in one of them it is unknown over all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
-from loadtest.api.measured import RedisFigures
-from loadtest.results.record import Problem, Series
+from loadtest.api.measured import QueryFigures, RedisFigures
+from loadtest.results import pods
+from loadtest.results.points import POINTS_MISSING, Window, together, too_few
+from loadtest.results.record import Problem, Record, Series
 from loadtest.results.rounding import rounded
 
-ENOUGH_PERCENT = 90
-"""Points that a window must have, of those that a whole one has."""
-
-POINTS_MISSING = "PointsMissing"
-PARTLY_UNKNOWN = "PartlyUnknown"
 COUNTERS_RESTARTED = "CountersRestarted"
 
 _COUNTERS = ("cpuMicros", "commands", "evictedKeys")
 
 
-def enough(series: Series) -> bool:
-    """Whether the window has enough of its points."""
-    return series.count > 0 and series.count * 100 >= series.expected * ENOUGH_PERCENT
+def beside(records: Sequence[Record]) -> dict[str, Any]:
+    """The measurements over one stage or several, as fields of `Figures`."""
+    by_name: dict[str, list[Window]] = {}
+    for record in records:
+        for series in record.series:
+            by_name.setdefault(series.name, []).append((record, series))
+    found: dict[str, Any] = {}
+    queries = []
+    for windows in by_name.values():
+        match windows[0][1].kind:
+            case "redis":
+                found["redis"] = redis_figures(windows)
+            case "pods":
+                found["runner"] = pods.figures(windows)
+            case _:
+                queries.append(query_figures(windows))
+    return found | ({"measurements": queries} if queries else {})
 
 
-def missing(series: Sequence[Series]) -> Problem | None:
-    """The first required measurement that has too few points: it makes the stage invalid."""
-    for one in series:
-        if one.required and not enough(one):
-            problem = _too_few(one)
-            return Problem("MeasurementMissing", f"required measurement {one.name}: {problem.message}")
+def missing(record: Record) -> Problem | None:
+    """The first required measurement that is unknown: it makes the stage invalid."""
+    for series in record.series:
+        problem = _problem((record, series)) if series.required else None
+        if problem is not None:
+            return Problem("MeasurementMissing", f"required measurement {series.name}: {problem.message}")
     return None
 
 
-def redis_figures(windows: Sequence[Series]) -> RedisFigures | None:
-    """The Redis server over one or several windows; None where none was measured."""
-    if not windows:
-        return None
-    name = windows[0].name
-    points, expected = sum(one.count for one in windows), sum(one.expected for one in windows)
-    if (unknown := _unknown(windows, _redis_problem)) is not None:
-        return RedisFigures(
-            name=name,
-            points=points,
-            points_expected=expected,
-            unknown_reason=unknown.reason,
-            unknown_message=unknown.message,
-        )
-    micros = sum(_grown(one, "atMicros") for one in windows)
-    connections = [value for one in windows for value in one.columns["connections"]]
-    cpu = Fraction(sum(_grown(one, "cpuMicros") for one in windows), micros)
-    commands = Fraction(sum(_grown(one, "commands") for one in windows) * 1_000_000, micros)
+def _problem(window: Window) -> Problem | None:
+    match window[1].kind:
+        case "redis":
+            return _redis_problem(window[1])
+        case "pods":
+            return pods.problem(window)
+        case _:
+            return too_few(window[1])
+
+
+def redis_figures(windows: Sequence[Window]) -> RedisFigures:
+    """The Redis server over one or several windows."""
+    all_series = [series for _, series in windows]
+    common = _common(all_series)
+    if (unknown := together([_redis_problem(series) for series in all_series])) is not None:
+        return RedisFigures(**common, unknown_reason=unknown.reason, unknown_message=unknown.message)
+    micros = sum(_grown(series, "atMicros") for series in all_series)
+    connections = [value for series in all_series for value in series.columns["connections"]]
+    cpu = Fraction(sum(_grown(series, "cpuMicros") for series in all_series), micros)
+    commands = Fraction(sum(_grown(series, "commands") for series in all_series) * 1_000_000, micros)
     return RedisFigures(
-        name=name,
-        points=points,
-        points_expected=expected,
+        **common,
         connections_peak=max(connections),
         connections_mean=rounded(Fraction(sum(connections), len(connections))),
         cpu_millicores=rounded(cpu * 1_000),
         cpu_microcores=rounded(cpu * 1_000_000),
         ops_per_second=rounded(commands),
-        evicted_keys=sum(_grown(one, "evictedKeys") for one in windows),
-        memory_bytes_peak=max(value for one in windows for value in one.columns["memoryBytes"]),
+        evicted_keys=sum(_grown(series, "evictedKeys") for series in all_series),
+        memory_bytes_peak=max(value for series in all_series for value in series.columns["memoryBytes"]),
     )
 
 
+def query_figures(windows: Sequence[Window]) -> QueryFigures:
+    """A query's values over one or several windows."""
+    all_series = [series for _, series in windows]
+    common = _common(all_series)
+    if (unknown := together([too_few(series) for series in all_series])) is not None:
+        return QueryFigures(**common, unknown_reason=unknown.reason, unknown_message=unknown.message)
+    values = [value for series in all_series for value in series.columns["valueMilli"]]
+    return QueryFigures(
+        **common,
+        mean_milli=rounded(Fraction(sum(values), len(values))),
+        min_milli=min(values),
+        max_milli=max(values),
+    )
+
+
+def _common(all_series: Sequence[Series]) -> dict[str, Any]:
+    return {
+        "name": all_series[0].name,
+        "points": sum(series.count for series in all_series),
+        "points_expected": sum(series.expected for series in all_series),
+    }
+
+
 def _redis_problem(series: Series) -> Problem | None:
-    if not enough(series):
-        return _too_few(series)
+    if (few := too_few(series)) is not None:
+        return few
     fell = any(after < before for field in _COUNTERS for before, after in pairwise(series.columns[field]))
     if fell or len(set(series.columns["instance"])) > 1:
         return Problem(COUNTERS_RESTARTED, "the server was restarted or its counters were reset during the window")
     if series.count == 1:
         return Problem(POINTS_MISSING, "a single point has no rates")
     return None
-
-
-def _unknown(windows: Sequence[Series], problem_of: Callable[[Series], Problem | None]) -> Problem | None:
-    """Why a measurement is unknown over these windows."""
-    problems = [problem for one in windows if (problem := problem_of(one)) is not None]
-    if not problems:
-        return None
-    if len(windows) == 1:
-        return problems[0]
-    return Problem(
-        PARTLY_UNKNOWN, f"unknown in {len(problems)} of {len(windows)} stages, first because: {problems[0].message}"
-    )
-
-
-def _too_few(series: Series) -> Problem:
-    counted = f"{series.count} of {series.expected} points"
-    if not series.problems:
-        return Problem(POINTS_MISSING, counted)
-    why = series.problems[0]
-    return Problem(why.reason, f"{counted}: {why.message}")
 
 
 def _grown(series: Series, field: str) -> int:

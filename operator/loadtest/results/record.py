@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -47,13 +47,15 @@ class Problem:
 class Series:
     """The points of one measurement through the window, each with its time after the window's start.
 
-    `columns` are the values by field, all of one length, in the order of time; `at_micros` is one of them.
+    `source` is what was ordered of its kind. `columns` are the values by field, all of one length, in the order in
+    which they were taken; `atMicros` is one of them.
     """
 
     name: str
     kind: str
     required: bool
     expected: int
+    source: Mapping[str, Any]
     columns: Mapping[str, tuple[int, ...]]
     problems: tuple[Problem, ...]
 
@@ -107,6 +109,9 @@ class Record:
     load: LoadMode = "Closed"
     open: Open | None = None
     """The arrivals of an open load, where its workers told of them."""
+    pods_before: Mapping[str, int] = field(default_factory=dict)
+    """Restarts of the target's pods, by name, when the stage was ordered."""
+    pods_after: Mapping[str, int] = field(default_factory=dict)
 
 
 def envelope(record: Mapping[str, Any], problems: Sequence[Problem], pods: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,6 +156,8 @@ def parse(stored: Mapping[str, Any]) -> Record:
             series=series_of(record),
             load="Open" if record.get("load") == "Open" else "Closed",
             open=_open(record["open"]) if record.get("open") else None,
+            pods_before=_restarts((record["order"].get("context") or {}).get("pods")),
+            pods_after=_restarts(stored.get("podsAtEnd")),
         )
     except BadRecord:
         raise
@@ -223,6 +230,10 @@ def series_of(record: Mapping[str, Any]) -> tuple[Series, ...]:
     return tuple(_series(record, entry) for entry in record["order"].get("measurements") or ())
 
 
+def _restarts(pods: Mapping[str, Any] | None) -> dict[str, int]:
+    return {name: pod["restarts"] for name, pod in (pods or {}).items()}
+
+
 def _series(record: Mapping[str, Any], order: Mapping[str, Any]) -> Series:
     """The series of an ordered measurement; without points where the attempt ended before any was taken."""
     found = next((entry for entry in record.get("series") or () if entry["name"] == order["name"]), None)
@@ -235,6 +246,7 @@ def _series(record: Mapping[str, Any], order: Mapping[str, Any]) -> Series:
         kind=kind,
         required=bool(order.get("required")),
         expected=entry["expected"],
+        source=order[kind],
         columns=dict(zip(entry["fields"], map(tuple, columns), strict=True)),
         problems=tuple(Problem(problem["reason"], problem["message"]) for problem in commonest),
     )

@@ -45,6 +45,18 @@ def test_the_operator_watches_and_starts_jobs_and_reads_no_secret(group: str, re
     assert verbs(_role(render(_CHART), "loadtest-operator-target"), group, resource) == allowed
 
 
+def test_who_measures_may_list_metrics_of_pods_and_nothing_else() -> None:
+    assert _role(render(_CHART), "loadtest-measure") == []
+    objects = render(_CHART, {"measure.namespaces": ["performance", "qa"]})
+    (role,) = _role(objects, "loadtest-measure")
+    assert role["rules"] == [{"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["list"]}]
+    (binding,) = [each for each in of_kind(objects, "RoleBinding") if each["metadata"]["name"] == "loadtest-measure"]
+    assert [(each["name"], each["namespace"]) for each in binding["subjects"]] == [
+        ("loadtest-measure", "performance"),
+        ("loadtest-measure", "qa"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("group", "resource", "allowed"),
     [

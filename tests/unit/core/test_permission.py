@@ -192,3 +192,14 @@ def test_the_rate_of_open_load_has_a_ceiling_of_its_own() -> None:
     assert no is not None
     assert f"a stage begins {rate} requests per second (injectors times ratePerInjector), and at most" in no.message
     assert refusal(bare("http://shop"), "performance", {}, Policy(max_request_rate=1)) is None, "closed load has none"
+
+
+def test_the_server_of_a_query_must_be_allowed_too() -> None:
+    def asked(url: str) -> Any:
+        measurement = {"name": "q", "prometheus": {"url": url, "query": "up"}}
+        return bare_plan({"target": {"url": "http://shop"}, "measurements": [measurement]})
+
+    assert namespaces(asked("http://prometheus.monitoring.svc:9090"), "performance", Policy()) == ("monitoring",)
+    no = refusal(asked("http://169.254.169.254/computeMetadata"), "performance", {}, Policy())
+    assert no is not None
+    assert no.message.startswith("spec.measurements[q].prometheus.url: ")

@@ -3,11 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from loadtest.api.figures import value_of
+from loadtest.api.figures import Figures, value_of
 from loadtest.results.figures import pooled, stage_result
-from loadtest.results.record import Record
-from tests.unit.results.records import endpoint, histogram, record
+from loadtest.results.record import Record, parse
+from tests.unit.results.records import endpoint, histogram, record, stored
 
 FIELDS = ["atMicros", "connections", "cpuMicros", "commands", "evictedKeys", "memoryBytes", "instance"]
 SECOND = 1_000_000
@@ -152,3 +154,164 @@ def test_a_figure_is_found_by_the_measurements_name_and_the_fields_name() -> Non
     assert value_of(stage, "cache", "nothing") is None
     assert value_of(stage, "other", "connectionsPeak") is None
     assert value_of(stage_result(with_redis(expected=11)), "cache", "connectionsPeak") is None
+
+
+MIB = 2**20
+
+
+def interval(at: float, pod: int, cores: float, *, span: float = 10, mib: int = 100) -> list[int]:
+    return [round(at * SECOND), round(span * SECOND), pod, round(cores * 1e9), mib * MIB]
+
+
+def with_pods(
+    *points: list[int], before: Any = None, after: Any = None, available: int | None = 3000, missed: Any = (),
+    required: bool = False, seconds: int = 60,
+) -> Record:  # fmt: skip
+    """A minute with the pods runner-a and runner-b."""
+    before = {"runner-a": 0, "runner-b": 2} if before is None else before
+    fields = ["atMicros", "spanMicros", "pod", "cpuNanocores", "memoryBytes"]
+    series = {
+        "name": "runner", "kind": "pods", "fields": fields, "points": list(points), "problems": list(missed),
+        "expected": 0,
+    }  # fmt: skip
+    body = {"namespace": "runner", "pods": sorted(before), "cpuMillicoresAvailable": available}
+    pods = {name: {"restarts": restarts} for name, restarts in before.items()}
+    order = {
+        "injectors": 2,
+        "users": 400,
+        "context": {"pods": pods},
+        "measurements": [{"name": "runner", "required": required, "pods": body}],
+    }
+    whole = stored(
+        endpoint(histogram([1000])),
+        order=order,
+        series=[series],
+        window={"startedAt": "2026-01-01T12:00:00.000000+00:00", "durationMicros": seconds * SECOND},
+    )
+    whole["podsAtEnd"] = pods if after is None else {name: {"restarts": n} for name, n in after.items()}
+    return parse(whole)
+
+
+MINUTE = [interval(at, pod, 0.5 + pod) for at in range(10, 70, 10) for pod in (0, 1)]
+
+
+def test_the_cpu_of_the_target_is_the_sum_of_its_pods_means() -> None:
+    runner = stage_result(with_pods(*MINUTE)).runner
+    assert runner is not None
+    assert runner.to_wire() == {
+        "name": "runner",
+        "points": 12,
+        "pods": 2,
+        "restarts": 0,
+        "cpuMillicores": 2000,
+        "cpuMillicoresAvailable": 3000,
+        "memoryBytesPeak": 100 * MIB,
+        "coveredPermille": 1000,
+    }
+
+
+def test_an_interval_counts_with_its_share_in_the_window_and_none_counts_twice() -> None:
+    before = interval(5, 0, 8, span=10)  # half of it before the window
+    rest = [interval(at, 0, 2) for at in (15, 25, 35, 45, 55)]
+    after = interval(65, 0, 8, mib=300)  # half of it after the window
+    overlapping = interval(16, 0, 50, span=1, mib=100)
+    late = interval(75, 0, 99, mib=900)
+    one = with_pods(before, *rest, after, before={"runner-a": 0})
+    runner = stage_result(one).runner
+    assert runner is not None
+    # 5 s at 8 cores, 50 s at 2, 5 s at 8.
+    assert (runner.cpu_millicores, runner.memory_bytes_peak) == (3000, 300 * MIB)
+    more = with_pods(before, *rest, after, late, before={"runner-a": 0})
+    assert stage_result(more).runner == runner.model_copy(update={"points": 8})
+    twice = with_pods(before, *rest, *rest, after, before={"runner-a": 0})
+    assert stage_result(twice).runner == runner.model_copy(update={"points": 12})
+    blurred = stage_result(with_pods(before, *rest, after, overlapping, before={"runner-a": 0})).runner
+    assert blurred is not None
+    assert blurred.cpu_millicores == round((40 + 20 + 50 + 9 * 2 + 60 + 40) / 60 * 1000)
+
+
+def test_restarts_are_those_of_the_stage_alone() -> None:
+    runner = stage_result(with_pods(*MINUTE, after={"runner-a": 1, "runner-b": 5})).runner
+    assert runner is not None
+    assert runner.restarts == 4
+
+
+@pytest.mark.parametrize(
+    ("measured", "reason", "says"),
+    [
+        (with_pods(missed=[REFUSED]), "SourceUnavailable", "pod runner-a is known for 0 % of the window: Redis"),
+        (with_pods(*(one for one in MINUTE if one[2] == 0)), "PointsMissing", "pod runner-b is known for 0 %"),
+        (with_pods(*MINUTE[:10]), "PointsMissing", "pod runner-a is known for 83 %"),
+        (with_pods(*MINUTE, after={"runner-a": 0}), "PodsChanged", "pods came or went"),
+        (with_pods(*MINUTE, after={"runner-a": 0, "runner-c": 0}), "PodsChanged", "pods came or went"),
+        (with_pods(before={}), "PointsMissing", "no pods"),
+    ],
+)
+def test_pods_that_are_not_known_for_nine_tenths_of_the_window_are_unknown(
+    measured: Record, reason: str, says: str
+) -> None:
+    stage = stage_result(measured)
+    assert stage.valid == "True"
+    assert stage.runner is not None
+    wire = stage.runner.to_wire()
+    assert set(wire) == {"name", "points", "unknownReason", "unknownMessage"}
+    assert wire["unknownReason"] == reason
+    assert says in wire["unknownMessage"]
+
+
+def test_required_pods_that_are_unknown_make_the_stage_invalid() -> None:
+    stage = stage_result(with_pods(*MINUTE[:10], required=True))
+    assert (stage.valid, stage.invalid_reason) == ("False", "MeasurementMissing")
+    assert stage_result(with_pods(*MINUTE, required=True)).valid == "True"
+
+
+def test_pods_over_several_stages_are_weighted_by_their_time() -> None:
+    short = with_pods(interval(10, 0, 1, mib=7), interval(10, 1, 1), seconds=10)
+    both = pooled([short, with_pods(*MINUTE, available=2000)])
+    assert both is not None
+    assert both.runner is not None
+    assert both.runner.cpu_millicores == 2000
+    assert both.runner.cpu_millicores_available is None, "it was not the same in all stages"
+    assert (both.runner.pods, both.runner.memory_bytes_peak) == (2, 100 * MIB)
+
+
+def with_query(*values: int, expected: int, required: bool = False) -> Record:
+    points = [[number * SECOND, value] for number, value in enumerate(values)]
+    series = {
+        "name": "queue", "kind": "prometheus", "fields": ["atMicros", "valueMilli"], "points": points,
+        "problems": [], "expected": expected,
+    }  # fmt: skip
+    asked = {"url": "http://prometheus", "query": "up", "stepSeconds": 1, "delaySeconds": 0}
+    order = {
+        "injectors": 2,
+        "users": 400,
+        "measurements": [{"name": "queue", "required": required, "prometheus": asked}],
+    }
+    return record(endpoint(histogram([1000])), order=order, series=[series])
+
+
+def test_a_query_has_its_mean_and_its_extremes() -> None:
+    (query,) = stage_result(with_query(-500, 1000, 1001, expected=3)).measurements or ()
+    assert query.to_wire() == {
+        "name": "queue", "points": 3, "pointsExpected": 3, "meanMilli": 500, "minMilli": -500, "maxMilli": 1001
+    }  # fmt: skip
+    (both,) = (pooled([with_query(0, expected=1), with_query(10, 20, expected=2)]) or Figures()).measurements or ()
+    assert (both.points, both.mean_milli) == (3, 10)
+
+
+def test_a_query_with_gaps_is_unknown_and_never_zero() -> None:
+    stage = stage_result(with_query(0, 0, expected=3))
+    (query,) = stage.measurements or ()
+    assert (query.unknown_reason, query.mean_milli) == ("PointsMissing", None)
+    assert value_of(stage, "queue", "meanMilli") is None
+    assert value_of(stage_result(with_query(0, 0, expected=2)), "queue", "meanMilli") == 0
+
+
+@given(st.lists(st.integers(1, 15), min_size=1, max_size=12), st.integers(0, 4000))
+def test_a_steady_pod_uses_what_it_uses_however_its_intervals_lie(spans: list[int], millicores: int) -> None:
+    ends = [sum(spans[: number + 1]) for number in range(len(spans))]
+    points = [interval(end, 0, millicores / 1000, span=span) for end, span in zip(ends, spans, strict=True)]
+    runner = stage_result(with_pods(*points, before={"runner-a": 0}, seconds=20)).runner
+    assert runner is not None
+    known = min(ends[-1], 20) / 20
+    assert (runner.cpu_millicores == millicores) if known >= 0.9 else runner.unknown_reason == "PointsMissing"

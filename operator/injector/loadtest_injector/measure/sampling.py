@@ -1,37 +1,22 @@
-"""All measurements of one attempt: a greenlet for each, from the window's announcement to its end."""
+"""All measurements of one attempt: a greenlet for each, from the window's announcement until its points are in."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import gevent
 
-from loadtest_injector.measure.series import SOURCE_UNAVAILABLE, Missed, Series
+from loadtest_injector.measure.series import Missed, Series
 from loadtest_injector.measure.sources import Source
+from loadtest_injector.measure.window import Window
 
-INTERVAL_NANOS = 1_000_000_000
-"""A source that is sampled is asked once a second, and right at both edges of the window."""
-
-_NANOS_PER_MICRO = 1_000
-_LAST_ANSWER_SECONDS = 3.0
+_MODULES = {"cloudMonitoring": "cloud_monitoring"}
 log = logging.getLogger(__name__)
-
-
-class Sampler(Protocol):
-    """A source that is asked again and again."""
-
-    def sample(self) -> tuple[int, ...]: ...  # noqa: D102 - see RedisSampler
-    def close(self) -> None: ...  # noqa: D102
-
-
-def instants(start: int, end: int) -> Iterator[int]:
-    """When a source is asked: at the start, every second after it, and at the end (nanoseconds)."""
-    yield from range(start, end, INTERVAL_NANOS)
-    yield end
 
 
 class Sampling:
@@ -40,48 +25,38 @@ class Sampling:
     def __init__(
         self, sources: Sequence[Source], secrets: Path = Path(), *, clock: Callable[[], int] = time.monotonic_ns
     ) -> None:
-        self._clock = clock
-        self._greenlets: list[gevent.Greenlet[..., None]] = []
-        self._sources = sources
+        # Only what is used is loaded: a master without measurements stays as small as it was. And now, when
+        # nothing is in a hurry: loading takes a second on a busy machine, in which the master would hear nobody.
+        self._sources = [
+            (source, import_module(f"loadtest_injector.measure.{_MODULES.get(source.kind, source.kind)}"))
+            for source in sources
+        ]
         self._secrets = secrets
+        self._clock = clock
         self._series: list[Series] = []
-        self._end = 0
+        self._greenlets: list[gevent.Greenlet[..., None]] = []
 
     def start(self, start: int, end: int) -> None:
-        """Begin to sample the window between two instants of the monotonic clock, which may lie ahead."""
-        if not self._sources:
-            return
-        from loadtest_injector.measure import redis  # noqa: PLC0415 - a master without measurements does not load it
-
-        self._end = end
-        for source in self._sources:
-            series = Series(source.name, "redis", redis.FIELDS, expected=sum(1 for _ in instants(start, end)))
+        """Begin to measure the window between two instants of the monotonic clock, which may lie ahead."""
+        window = Window(start, end, time.time() + (start - self._clock()) / 1e9)
+        for source, module in self._sources:
+            series = Series(source.name, source.kind, module.FIELDS, expected=module.expected(source, window))
             self._series.append(series)
-            sampler = redis.RedisSampler(source, self._secrets)
-            self._greenlets.append(gevent.spawn(self._sample, series, sampler, start, end))
+            self._greenlets.append(gevent.spawn(self._collect, module.collect, source, series, window))
+
+    @property
+    def over(self) -> bool:
+        """Whether every source has been asked to the end."""
+        return all(greenlet.ready() for greenlet in self._greenlets)
 
     def finish(self) -> list[dict[str, Any]]:
-        """The series, as the record has them. After the window's end the last answers are waited for."""
-        gevent.joinall(self._greenlets, timeout=_LAST_ANSWER_SECONDS if self._clock() >= self._end else 0)
+        """The series, as the record has them. What is still being asked is ended."""
         gevent.killall(self._greenlets)
         return [series.to_json() for series in self._series]
 
-    def _sample(self, series: Series, sampler: Sampler, start: int, end: int) -> None:
+    def _collect(self, collect: Callable[..., None], source: Source, series: Series, window: Window) -> None:
         try:
-            for at in instants(start, end):
-                if self._clock() >= at + INTERVAL_NANOS:
-                    series.miss(Missed(SOURCE_UNAVAILABLE, "the answer before took longer than a second"))
-                    continue
-                gevent.sleep(max(0.0, (at - self._clock()) / 1e9))
-                asked = self._clock()
-                try:
-                    values = sampler.sample()
-                except Missed as missed:
-                    series.miss(missed)
-                else:
-                    series.add(((asked + self._clock()) // 2 - start) // _NANOS_PER_MICRO, *values)
+            collect(source, self._secrets / source.name, series, window)
         except Exception:
-            log.exception("measurement %s failed", series.name)
-            series.miss(Missed("InternalError", "the sampler failed: see the master's log"))
-        finally:
-            sampler.close()
+            log.exception("measurement %s failed", source.name)
+            series.miss(Missed("InternalError", "the measurement failed: see the master's log"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 _MAX_MESSAGE = 300
@@ -28,6 +29,9 @@ SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no password
 
 UNAUTHORIZED = "Unauthorized"
 """The source refused the credentials."""
+
+QUOTA_EXCEEDED = "QuotaExceeded"
+"""The source takes no more questions for now."""
 
 BAD_ANSWER = "BadAnswer"
 """The source answered something else than what was asked for."""
@@ -67,3 +71,11 @@ class Series:
                 for (reason, message), count in self.problems.items()
             ],
         }
+
+
+def read_secret(path: Path) -> str:
+    """A file that is mounted for a measurement, without a line break at its end. Raises Missed."""
+    try:
+        return path.read_text().rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise Missed(SECRET_MISSING, f"{path} cannot be read: {type(error).__name__}: is it there?") from error

@@ -6,9 +6,12 @@ from tests.unit.api.cases.base import (
     STAGE,
     Accepted,
     axes,
+    google,
     matrix,
     measurement,
     one_setting,
+    pods,
+    query,
     rate,
     runner,
     settings_of_its_own,
@@ -124,4 +127,13 @@ ACCEPTED = [
             tls={"caConfigMap": {"name": "ca", "key": "ca.pem"}},
         ),
     ),
+    Accepted("the pods of a release", pods()),
+    Accepted("the pods of a selector", pods() | {"target": {"selector": {"matchLabels": {"app": "a"}}}}, BARE),
+    Accepted("a query", query()),
+    Accepted("a query through TLS", query(url="https://[::1]:9090/a/prom", tls={}, step="1m", delay="0s")),
+    Accepted(
+        "several queries", {"measurements": [{"name": n, "prometheus": {"url": "http://p", "query": n}} for n in "ab"]}
+    ),
+    Accepted("Cloud Monitoring by preset", google(preset="MemorystoreCpu", filter='resource.labels.instance_id="a"')),
+    Accepted("Cloud Monitoring by filter", google(filter="a", aligner="Rate", reducer="Max", alignment="90s")),
 ]

@@ -133,3 +133,20 @@ CHART = {"repo": "https://charts.example.org", "name": "runner", "version": "1.0
 def measurement(**redis: Any) -> dict[str, Any]:
     """A spec with one measurement, of a Redis."""
     return {"measurements": [{"name": "redis", "redis": {"address": "redis.runner.svc:6379"} | redis}]}
+
+
+def pods(account: str | None = "loadtest-measure") -> dict[str, Any]:
+    """A spec with one measurement, of the target's pods."""
+    measured = {"measurements": [{"name": "runner", "pods": {}}]}
+    return measured | ({"injector": {"masterServiceAccount": account}} if account else {})
+
+
+def query(**prometheus: Any) -> dict[str, Any]:
+    """A spec with one measurement, a query."""
+    asked = {"url": "http://prometheus:9090", "query": "sum(up)"} | prometheus
+    return {"measurements": [{"name": "queue", "prometheus": asked}]}
+
+
+def google(**asked: Any) -> dict[str, Any]:
+    """A spec with one measurement, of Google Cloud Monitoring."""
+    return {"measurements": [{"name": "google", "cloudMonitoring": {"project": "eq-test"} | asked}]}
