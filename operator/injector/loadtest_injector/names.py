@@ -1,4 +1,4 @@
-"""Names of requests, bounded: a locustfile whose urls are all different must not fill memory and record."""
+"""Names of requests, bounded: a locustfile whose urls are all different must not fill memory and record. Pure."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Names:
 
     def of(self, method: str, name: str, requests: int = 1) -> tuple[str, str]:
         """Method and name under which so many requests are counted."""
+        if method in self._methods and name in self._names:
+            return method, name
         method, name = method[:MAX_LENGTH], name[:MAX_LENGTH]
         known = self._kept(self._methods, method, MAX_METHODS), self._kept(self._names, name, self.limit)
         if not all(known):

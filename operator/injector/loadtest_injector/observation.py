@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from loadtest_injector.failures import OTHER, failure_of
 from loadtest_injector.names import Names
-from loadtest_injector.problems import Problem
+from loadtest_injector.problems import NAMES_CAPPED, Problem
 from loadtest_injector.recorder import NANOS_PER_MICRO, Failure, Mark, Recorder, Segment
 
 CONTEXT_KEY: Final = "loadtest"
@@ -24,9 +24,6 @@ CONTEXT_KEY: Final = "loadtest"
 
 EVENT_UNUSABLE = "EventUnusable"
 """A note: events without a response time in milliseconds were not counted."""
-
-NAMES_CAPPED = "NamesCapped"
-"""A note: there were more different names than are kept apart."""
 
 TASKS_FAILED = "TasksFailed"
 """A note: tasks of the locustfile ended with an exception."""

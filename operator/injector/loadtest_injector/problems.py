@@ -31,6 +31,9 @@ COUNT_MISMATCH = "CountMismatch"
 ARRIVALS_DROPPED = "ArrivalsDropped"
 """A note: in open load, arrivals of the window never became requests."""
 
+NAMES_CAPPED = "NamesCapped"
+"""A note: requests of a locustfile had more different names than are kept apart."""
+
 REQUESTS_UNFINISHED = "RequestsUnfinished"
 """requestTimeout after the window, users of a locustfile were in a task of it: requests of theirs may be missing."""
 

@@ -13,11 +13,17 @@ from typing import Any
 
 from loadtest_injector.histogram import Histogram
 from loadtest_injector.names import Names
-from loadtest_injector.problems import ARRIVALS_DROPPED, COUNT_MISMATCH, HISTOGRAM_PART_MISSING, Problem
+from loadtest_injector.problems import (
+    ARRIVALS_DROPPED,
+    COUNT_MISMATCH,
+    HISTOGRAM_PART_MISSING,
+    NAMES_CAPPED,
+    Problem,
+)
 from loadtest_injector.recorder import SEGMENT_NAMES
 
-MAX_NAMES = 2_000
-"""Different names of requests kept apart over all workers, each of which keeps fewer."""
+MAX_NAMES = 20_000
+"""Different names of requests kept apart over all workers: more than a requests file can have."""
 
 
 @dataclass
@@ -146,13 +152,17 @@ class Tally:
 
     def notes(self) -> list[Problem]:
         """What the record is to say beside the figures."""
+        notes = []
+        if self._names.further:
+            text = f"{self._names.further} requests of all workers have names beyond the first {MAX_NAMES}: use `name=`"
+            notes.append(Problem(NAMES_CAPPED, text))
         load = self.open_load()
         if load is None or load["begun"] == load["arrivals"]:
-            return []
+            return notes
         dropped = load["arrivals"] - load["begun"]
         why = "users were all busy: the target is too slow for the rate, or load.usersPerInjector too low"
         text = f"{dropped} of {load['arrivals']} arrivals were never begun: {why}"
-        return [Problem(ARRIVALS_DROPPED, text)]
+        return [*notes, Problem(ARRIVALS_DROPPED, text)]
 
     @property
     def drain_micros(self) -> int:

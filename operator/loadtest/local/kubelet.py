@@ -77,7 +77,8 @@ class ProcessKubelet:
             state: Json = {"running": {}}
             phase = "Running"
         else:
-            state = {"terminated": {"exitCode": program.code, "reason": program.last_words()}}
+            said = program.last_words()
+            state = {"terminated": {"exitCode": program.code, "reason": said, "message": said}}
             phase = "Failed" if program.code else "Succeeded"
         return {
             "phase": phase,
