@@ -99,5 +99,7 @@ async def test_the_status_of_a_pod_that_failed_has_its_last_words(
     await runner.run(pod)
     await until_gone(runner, pod)
     (state,) = runner.status(pod)["containerStatuses"]
-    assert state["state"] == {"terminated": {"exitCode": 1, "reason": "the scenario is wrong"}}
+    assert state["state"] == {
+        "terminated": {"exitCode": 1, "reason": "the scenario is wrong", "message": "the scenario is wrong"}
+    }
     await runner.close()
