@@ -35,6 +35,7 @@ class Settings:
         helm_service_account: service account, in the target's namespace, that helm Jobs run as.
         lease_seconds: how long a target's Lease holds without a renewal; then the dead-man Job restores the release.
         context: kubeconfig context where the operator does not run in a cluster.
+        network_policies: make NetworkPolicies for the injectors of each run.
         policy: which hosts may be loaded, and how much load a LoadTest may make.
     """
 
@@ -50,6 +51,7 @@ class Settings:
     context: str | None = None
     lease_seconds: int = 1200
     policy: Policy = field(default_factory=Policy)
+    network_policies: bool = False
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -87,6 +89,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         context=environment.get("LOADTEST_CONTEXT") or None,
         lease_seconds=_lease_seconds(environment),
         policy=_policy(environment),
+        network_policies=environment.get("LOADTEST_NETWORK_POLICIES", "") == "true",
     )
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from loadtest.core import network
 from tests.cluster.apiserver import PrivateApiServer, private_api_server
 from tests.cluster.binaries import ensure_binaries, kubectl
 from tests.cluster.paths import TREE
+from tests.unit.core import builders
 
 _CRD = "loadtests.loadtest.eqrunner.dev"
 _OPERATOR = "system:serviceaccount:loadtest-system:loadtest-operator"
@@ -133,3 +135,21 @@ def test_a_target_grants_what_a_run_needs_there_and_there_alone(cluster: _Cluste
     assert not cluster.may("runner", "get", "secrets")
     assert not cluster.may("runner", "create", "pods")
     cluster.helm("uninstall", "loadtest-target", "-n", "runner")
+
+
+def test_the_operator_may_fence_its_injectors_in_and_the_api_server_takes_the_policies(
+    cluster: _Cluster, install: Any
+) -> None:
+    install()
+    me, of = builders.resource(builders.spec(), builders.running()), builders.plan()
+    owner = {"metadata": {"name": "scenario", "uid": "0d6a2b9a-0000-4000-8000-000000000000"}}
+    for policy in network.policies(me, of, "loadtest-system", owner):
+        command = [str(kubectl()), *cluster._access, "create", "--dry-run=server", "--validate=strict", "-f", "-"]
+        command += ["--as", _OPERATOR]
+        done = subprocess.run(command, input=json.dumps(policy), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert cluster.get("networkpolicy", "loadtest-operator", "-n", "loadtest-system")["spec"]["policyTypes"] == [
+        "Ingress"
+    ]
+    install("--set", "networkPolicies.enabled=false")
+    assert not cluster.may("performance", "create", "networkpolicies.networking.k8s.io")

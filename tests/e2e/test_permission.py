@@ -48,7 +48,9 @@ def test_a_loadtest_that_may_not_run_is_stalled_with_its_reason(
 
 def test_a_consent_that_is_withdrawn_during_a_stage_ends_the_run_and_restores(runs: Runs, stand: Stand) -> None:
     runs.apply("withdrawn", spec(variants=VARIANTS, stages=((1, "5m"),)))
-    runs.until_running("withdrawn")
+    status = runs.until_running("withdrawn")
+    mine = f"loadtest.eqrunner.dev/run={status['runId']}"
+    assert len(stand.items("networkpolicies", TESTS, mine)) == 2, "the injectors of a run are fenced in"
     try:
         stand.kubectl("annotate", "namespace", TARGET, "loadtest.eqrunner.dev/allowed-from-")
         status = runs.finished("withdrawn")
@@ -58,3 +60,4 @@ def test_a_consent_that_is_withdrawn_during_a_stage_ends_the_run_and_restores(ru
     assert stalled is not None
     assert (status["phase"], stalled["reason"]) == ("Failed", "NamespaceNotAllowed")
     assert (condition(status, "TargetRestored") or {}).get("reason") == "Restored"
+    stand.wait_for("the end of the NetworkPolicies", lambda: not stand.items("networkpolicies", TESTS, mine))

@@ -52,6 +52,11 @@ subjects:
 - apiGroups: ["", events.k8s.io]
   resources: [events]
   verbs: [create]
+{{- if .Values.networkPolicies.enabled }}
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [create]
+{{- end }}
 {{- end }}
 
 {{- /* Only where the operator serves all namespaces: to see whom a target's namespace allows, and that it is going. */ -}}
@@ -93,6 +98,8 @@ subjects:
 - name: LOADTEST_MAX_LOAD
   value: {{ .maxLoad | quote }}
 {{- end }}
+- name: LOADTEST_NETWORK_POLICIES
+  value: {{ .Values.networkPolicies.enabled | quote }}
 - name: LOADTEST_HEALTH_PORT
   value: "8080"
 - name: LOADTEST_LOG_FORMAT

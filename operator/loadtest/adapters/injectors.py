@@ -8,10 +8,10 @@ from typing import Any
 from loadtest.adapters.kube import Kube, Missing, Rejected
 from loadtest.adapters.locust import LocustMasters, token_sha256
 from loadtest.api import names
-from loadtest.core import injector_pods, pods
+from loadtest.core import injector_pods, network, pods
 from loadtest.core.expand import RunPlan
 from loadtest.core.observed import InjectorPod, Injectors, Observed, Resource
-from loadtest.ports import Refused, Unavailable
+from loadtest.ports import Outdated, Refused, Unavailable
 from loadtest.settings import Settings
 
 ROLES = frozenset({names.ROLE_MASTER, names.ROLE_WORKER})
@@ -40,8 +40,10 @@ class KubeInjectors:
             return Injectors(pods=found, unreachable=str(error))
 
     async def create_master(self, resource: Resource, plan: RunPlan, position: int, generation: int) -> None:
-        """Create the master pod."""
+        """Create the master pod, its NetworkPolicies first."""
         settings = self._settings
+        if settings.network_policies:
+            await self._fence(resource, plan)
         hashed = token_sha256(settings.token_key, plan.run)
         await self._create(
             resource,
@@ -64,9 +66,16 @@ class KubeInjectors:
             ),
         )  # fmt: skip
 
-    async def _create(self, resource: Resource, body: dict[str, Any]) -> None:
+    async def _fence(self, resource: Resource, plan: RunPlan) -> None:
+        scenario = await self._kube.get("configmaps", resource.namespace, names.scenario(plan.run))
+        if scenario is None:
+            raise Outdated("the scenario of the run is gone")
+        for body in network.policies(resource, plan, self._settings.namespace, scenario):
+            await self._create(resource, body, "networkpolicies")
+
+    async def _create(self, resource: Resource, body: dict[str, Any], kind: str = "pods") -> None:
         try:
-            await self._kube.create("pods", resource.namespace, body)
+            await self._kube.create(kind, resource.namespace, body)
         except (Rejected, Missing) as error:
             raise Refused("InjectorsNotReady", str(error)) from error
         except Unavailable as error:

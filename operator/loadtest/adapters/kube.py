@@ -32,6 +32,7 @@ APIS = {
     "jobs": "apis/batch/v1",
     "deployments": "apis/apps/v1",
     "leases": "apis/coordination.k8s.io/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
 }
 """Every kind that the operator touches, by plural name. RBAC in the charts grants these and no more."""
 

@@ -158,6 +158,11 @@ def helm_job(run: str, key: str) -> str:
     return f"{_prefix(run)}-{key}"
 
 
+def network_policy(run: str, role: str) -> str:
+    """The NetworkPolicy of a run's injectors of one role."""
+    return f"{_prefix(run)}-{role}"
+
+
 def scenario(run: str) -> str:
     """The immutable ConfigMap with the scenario, mounted into the injectors."""
     return f"{_prefix(run)}-scenario"

@@ -12,7 +12,7 @@ from loadtest.adapters.kube import Kube
 from loadtest.adapters.locust import LocustMasters
 from loadtest.api import names
 from loadtest.core.observed import InjectorPod
-from loadtest.ports import Refused, Unavailable
+from loadtest.ports import Outdated, Refused, Unavailable
 from tests.unit.adapters.memory_api import MemoryApi
 from tests.unit.adapters.test_targets import SETTINGS
 from tests.unit.core.builders import RUN, injectors, master_pod, observed, plan, resource, running, spec, worker_pod
@@ -41,6 +41,19 @@ async def test_injectors_are_created_once_and_seen_by_their_labels(api: MemoryAp
     assert (seen.master, seen.unreachable) == (None, ""), "a master without an address is not asked"
     await pool.delete(ME, tuple(pod.name for pod in seen.pods))
     assert set(api.of("pods")) == {"a-helm-job"}
+
+
+async def test_a_master_is_fenced_in_before_it_is_made(api: MemoryApi, kube: Kube) -> None:
+    pool = KubeInjectors(kube, LocustMasters(b"k" * 16), replace(SETTINGS, network_policies=True))
+    with pytest.raises(Outdated):
+        await pool.create_master(ME, PLAN, 1, 1)
+    assert api.of("pods") == {}, "a run whose scenario is gone makes no master"
+    api.put("configmaps", "performance", names.scenario(RUN))
+    for generation in (1, 2):
+        await pool.create_master(ME, PLAN, 1, generation)
+    assert set(api.of("networkpolicies")) == {f"ldt-{RUN}-master", f"ldt-{RUN}-worker"}
+    made = [path.rpartition("/")[2] for method, path, _ in api.requests if method == "POST"]
+    assert made[:3] == ["networkpolicies", "networkpolicies", "pods"]
 
 
 async def test_a_running_master_that_does_not_answer_is_told_apart_from_none(

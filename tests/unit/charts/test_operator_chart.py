@@ -73,6 +73,7 @@ def test_rights_are_exactly_what_the_operator_does(values: dict[str, Any]) -> No
         ("", "configmaps"): {"get", "list", "create", "patch", "delete"},
         ("", "events"): {"create"},
         ("events.k8s.io", "events"): {"create"},
+        ("networking.k8s.io", "networkpolicies"): {"create"},
         ("coordination.k8s.io", "leases"): {"get", "create", "update", "patch", "delete"},
     }
 
@@ -159,6 +160,7 @@ def test_the_operator_learns_its_settings_from_the_environment() -> None:
         "LOADTEST_MAX_SPAWN_RATE": "",
         "LOADTEST_MAX_REQUEST_RATE": "",
         "LOADTEST_MAX_LOAD": "12h",
+        "LOADTEST_NETWORK_POLICIES": "true",
         "LOADTEST_HEALTH_PORT": "8080",
         "LOADTEST_LOG_FORMAT": "json",
         "TZ": "UTC",
@@ -256,3 +258,14 @@ def test_alerts_are_made_when_asked_for_and_speak_of_metrics_that_there_are() ->
         assert f"| `{alert['alert']}` | {alert['labels']['severity']} |" in page
     families = {f"{family.name}{'_total' if family.type == 'counter' else ''}" for family in metrics.registry.collect()}
     assert families == set(re.findall(r"`(loadtest_\w+)[`{]", page.partition("## Alerts")[0])), "the page has them all"
+
+
+def test_network_policies_can_be_left_out_with_the_right_to_make_them() -> None:
+    of_operator = of_kind(render(_CHART), "NetworkPolicy")[0]["spec"]
+    labels = of_kind(render(_CHART), "Deployment")[0]["spec"]["template"]["metadata"]["labels"]
+    assert of_operator["podSelector"]["matchLabels"].items() <= labels.items()
+    assert of_operator["ingress"] == [{"ports": [{"protocol": "TCP", "port": "http"}]}]
+    without = render(_CHART, {"networkPolicies.enabled": False})
+    assert of_kind(without, "NetworkPolicy") == []
+    assert verbs(without, "networking.k8s.io", "networkpolicies") == set()
+    assert _environment(without)["LOADTEST_NETWORK_POLICIES"] == "false"
