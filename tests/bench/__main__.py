@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: all parts, or those that are named; results go to .bench/."""
+"""`python -m tests.bench`: the usual parts, or those that are named; results go to .bench/."""
 
 import argparse
 import json
@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench import percentiles, think, throughput
+from tests.bench import master, percentiles, replay, think, throughput
 from tests.bench.cases import CASES
 from tests.bench.programs import BenchError, busy_percent
 from tests.bench.site import Site, serving
@@ -21,7 +22,10 @@ from tests.cluster.paths import TREE
 OUT = TREE / ".bench"
 PAGE = TREE / "docs" / "how-load-is-made.md"
 MOST_BUSY_PERCENT = 5.0
-PARTS = ("throughput", "think", "percentiles")
+USUAL = ("throughput", "think", "percentiles", "master")
+"""Twelve minutes, all together."""
+
+PARTS = (*USUAL, "replay")
 
 
 def main() -> int:
@@ -32,8 +36,11 @@ def main() -> int:
     try:
         if "percentiles" in arguments.parts:
             _percentiles(arguments.values)
-        if {"throughput", "think"} & set(arguments.parts):
+        if {"throughput", "think", "master"} & set(arguments.parts):
             _measure(arguments)
+        if "replay" in arguments.parts:
+            with tempfile.TemporaryDirectory(prefix="loadtest-bench-") as folder:
+                _write("replay", replay.table(replay.run(arguments.replay_seconds, Path(folder) / "replay")))
         if arguments.docs:
             fill(PAGE)
     except (BenchError, ClusterError) as error:
@@ -44,18 +51,20 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: all)")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of one measurement (default: 8)")
-    parser.add_argument("--think-seconds", type=float, default=20.0, help="of one stage of thinking users")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: all but replay)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of one measurement (default: 4)")
+    parser.add_argument("--think-seconds", type=float, default=12.0, help="of one stage of thinking users")
+    parser.add_argument("--master-seconds", type=float, default=15.0, help="of one stage of made-up workers")
+    parser.add_argument("--replay-seconds", type=float, default=300.0, help="of the replay against the sample Runner")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--values", type=int, default=1_000_000, help="of the study of percentiles")
     parser.add_argument("--docs", action="store_true", help=f"write the tables into {PAGE.relative_to(TREE)}")
     arguments = parser.parse_args()
-    arguments.parts = arguments.parts or list(PARTS)
+    arguments.parts = arguments.parts or list(USUAL)
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    if arguments.rounds < 1 or arguments.seconds <= 0 or arguments.think_seconds <= 0 or arguments.values < 1:
+    if min(value for value in vars(arguments).values() if type(value) in {int, float}) <= 0:
         parser.error("rounds, seconds and values are above 0")
     return arguments
 
@@ -63,9 +72,19 @@ def _arguments() -> argparse.Namespace:
 def _measure(arguments: argparse.Namespace) -> None:
     if (os.cpu_count() or 1) < 2:
         raise BenchError("the bench needs two cores: one for the server, one for the load")
-    need("nginx", "wrk", "taskset", "openssl")
+    need("taskset")
     if (busy := busy_percent()) > MOST_BUSY_PERCENT:
         say(f"other programs use {busy:.0f} % of this machine: the figures will be theirs as much as ours")
+    if "master" in arguments.parts:
+        with tempfile.TemporaryDirectory(prefix="loadtest-bench-") as folder:
+            crews = master.run(arguments.master_seconds, Path(folder))
+        _write("master", master.table(crews, seconds=arguments.master_seconds))
+    if {"throughput", "think"} & set(arguments.parts):
+        _measure_site(arguments)
+
+
+def _measure_site(arguments: argparse.Namespace) -> None:
+    need("nginx", "wrk", "openssl")
     programs = {"k6": ensure_binaries("k6")["k6"], "wrk": path_of("wrk")}
     with tempfile.TemporaryDirectory(prefix="loadtest-bench-") as temporary, serving(Path(temporary) / "site") as site:
         folder = Path(temporary)
@@ -96,9 +115,18 @@ def _percentiles(count: int) -> None:
 
 
 def _write(part: str, text: str) -> None:
+    text += f"\nOn {_machine()}, {datetime.now(UTC):%d %B %Y}.\n"
     (OUT / f"{part}.md").write_text(text)
     sys.stdout.write(f"\n{text}\n")
     sys.stdout.flush()
+
+
+def _machine() -> str:
+    """What it was measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "an unknown CPU")
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"{os.cpu_count()} cores of {model}, Linux {os.uname().release.partition('-')[0]}, Python {python}"
 
 
 def fill(page: Path) -> None:

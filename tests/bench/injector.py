@@ -5,9 +5,9 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,39 @@ PAIRS_PER_JOURNEY = 100
 """The requests file of the sample journey has 233 requests."""
 
 _TOKEN = "bench"  # noqa: S105 - opens nothing but the bench's own master
+_PROGRAM = [PYTHON, "-m", "loadtest_injector"]
 _ENDED = {"complete", "invalid", "stopped"}
 
 
 @dataclass(frozen=True)
 class Injector:
-    """A master and one worker that wait for orders."""
+    """A master that waits for orders, and its workers."""
 
     control: str
-    worker_pid: int
+    bind_port: int
+    master_pid: int
+    worker_pid: int = 0
 
-    def run(self, stage: int, *, users: int, seconds: float, spawn_rate: float, warm_up: float) -> dict[str, Any]:
-        """Run one stage to its end; its record. A stage that was saturated has a record too: see `problems`."""
+    def run(
+        self,
+        stage: int,
+        *,
+        users: int,
+        seconds: float,
+        spawn_rate: float,
+        warm_up: float,
+        workers: Sequence[str] = (WORKER,),
+        watch: Callable[[str], None] = lambda _state: None,
+    ) -> dict[str, Any]:
+        """Run one stage to its end; its record. A stage that was saturated has a record too: see `problems`.
+
+        `watch` is told the state five times a second.
+        """
         order = {
-            "injectors": 1,
+            "injectors": len(workers),
             "users": users,
             "spawnRate": spawn_rate,
-            "expectedWorkers": [WORKER],
+            "expectedWorkers": list(workers),
             "durationSeconds": seconds,
             "warmUpSeconds": warm_up,
             "joinTimeoutSeconds": 30,
@@ -46,7 +62,8 @@ class Injector:
         path = f"/v1/stages/1/{stage}/1"
         self._call("PUT", path, order)
         end = time.monotonic() + users / spawn_rate + warm_up + seconds + 60
-        while self._call("GET", path)["state"] not in _ENDED:
+        while (state := self._call("GET", path)["state"]) not in _ENDED:
+            watch(state)
             if time.monotonic() > end:
                 raise BenchError("the stage did not end")
             time.sleep(0.2)
@@ -66,65 +83,99 @@ class Injector:
             with error:
                 raise BenchError(f"{method} {path}: {error.code} {error.read().decode()}") from error
 
-    def serves(self) -> bool:
-        """Whether the master answers and its worker has joined."""
+    def workers(self) -> int:
+        """How many workers have joined; -1 where the master does not answer."""
         try:
-            return any(worker["name"] == WORKER for worker in self._call("GET", "/v1/status")["workers"])
+            return sum(bool(worker["name"]) for worker in self._call("GET", "/v1/status")["workers"])
         except OSError:
-            return False
+            return -1
 
 
-@contextmanager
-def injecting(
-    site: Site, case: Case, folder: Path, *, deadline: float, waits: tuple[int, int] = (0, 0)
-) -> Iterator[Injector]:
-    """A master beside the server and a worker on the core of the load; all load ends after `deadline` seconds."""
-    folder.mkdir()
-    (folder / "requests.json").write_text(json.dumps({"requests": _requests(case)}))
+def write_scenario(
+    folder: Path,
+    requests: Any,
+    host: str,
+    *,
+    waits: tuple[int, int] = (0, 0),
+    ca: Path | None = None,
+    launch_keys: Path | None = None,
+) -> Path:
+    """The scenario file of a replay, beside its requests file; its path."""
+    (folder / "requests.json").write_text(json.dumps(requests))
     scenario = {
         "kind": "requests",
         "requests": str(folder / "requests.json"),
-        "host": site.url(tls=case.tls),
+        "host": host,
         "headers": {},
         "sendSecureCookiesOverHttp": False,
-        "ca": str(site.ca) if case.tls else None,
+        "ca": str(ca) if ca else None,
         "waitTime": {"minSeconds": waits[0], "maxSeconds": waits[1]},
         "requestTimeoutSeconds": 20,
-        "launch": None,
+        "launch": {"keys": str(launch_keys), "claims": {}} if launch_keys else None,
     }
     (folder / "scenario.json").write_text(json.dumps(scenario))
+    return folder / "scenario.json"
+
+
+def pages(case: Case) -> dict[str, Any]:
+    """The requests file of a case."""
+    page: dict[str, Any] = {"method": "GET", "url": case.path}
+    form: dict[str, Any] = {"method": "POST", "url": case.path, "data": FORM}
+    return {"requests": ([page, form] if case.pair else [page]) * PAIRS_PER_JOURNEY}
+
+
+@contextmanager
+def mastering(folder: Path, *, deadline: float) -> Iterator[Injector]:
+    """A master beside the server, without workers; all load ends after `deadline` seconds."""
     control, bind = free_ports(2)
-    common = {
-        "LOADTEST_RUN": RUN,
-        "LOADTEST_REPEAT": "1",
-        "LOADTEST_SCENARIO": str(folder / "scenario.json"),
-        "LOADTEST_LOAD_DEADLINE_SECONDS": str(int(deadline)),
-    }
-    master = environment(
-        **common,
+    settings = environment(
+        **_common(deadline),
         LOADTEST_TOKEN_SHA256=hashlib.sha256(_TOKEN.encode()).hexdigest(),
         LOADTEST_CONTROL_PORT=str(control),
         LOADTEST_BIND_PORT=str(bind),
         LOADTEST_BIND_HOST="127.0.0.1",
     )
-    worker = environment(
-        **common,
-        LOADTEST_MASTER_HOST="127.0.0.1",
-        LOADTEST_MASTER_PORT=str(bind),
-        LOADTEST_WORKER_NAME=WORKER,
-        LOADTEST_CPU_LIMIT_MILLIS="1000",
-    )
-    program = [PYTHON, "-m", "loadtest_injector"]
-    with ExitStack() as stack:
-        stack.enter_context(running(SERVER_CORE, [*program, "master"], folder / "master.log", master))
-        pid = stack.enter_context(running(LOAD_CORE, [*program, "worker"], folder / "worker.log", worker))
-        injector = Injector(f"http://127.0.0.1:{control}", pid)
+    with running(SERVER_CORE, [*_PROGRAM, "master"], folder / "master.log", settings) as pid:
+        injector = Injector(f"http://127.0.0.1:{control}", bind, pid)
         try:
-            wait_until(injector.serves, 30, "the worker joins its master")
+            wait_until(lambda: injector.workers() >= 0, 30, "the master answers")
             yield injector
         except BenchError as error:
-            logs = "\n".join((folder / name).read_text()[-1500:] for name in ("master.log", "worker.log"))
+            logs = "\n".join(log.read_text()[-1500:] for log in sorted(folder.glob("*.log")))
             raise BenchError(f"{error}\n{logs}") from error
+
+
+@contextmanager
+def injecting(folder: Path, scenario: Path, *, deadline: float) -> Iterator[Injector]:
+    """A master, and a worker on the core of the load."""
+    with mastering(folder, deadline=deadline) as master:
+        settings = environment(
+            **_common(deadline),
+            LOADTEST_SCENARIO=str(scenario),
+            LOADTEST_MASTER_HOST="127.0.0.1",
+            LOADTEST_MASTER_PORT=str(master.bind_port),
+            LOADTEST_WORKER_NAME=WORKER,
+            LOADTEST_CPU_LIMIT_MILLIS="1000",
+        )
+        with running(LOAD_CORE, [*_PROGRAM, "worker"], folder / "worker.log", settings) as pid:
+            wait_until(lambda: master.workers() == 1, 30, "the worker joins its master")
+            yield replace(master, worker_pid=pid)
+
+
+@contextmanager
+def loading(
+    site: Site, case: Case, folder: Path, *, deadline: float, waits: tuple[int, int] = (0, 0)
+) -> Iterator[Injector]:
+    """An injector that puts the load of a case on the site."""
+    folder.mkdir()
+    ca = site.ca if case.tls else None
+    scenario = write_scenario(folder, pages(case), site.url(tls=case.tls), waits=waits, ca=ca)
+    with injecting(folder, scenario, deadline=deadline) as injector:
+        yield injector
+
+
+def _common(deadline: float) -> dict[str, str]:
+    return {"LOADTEST_RUN": RUN, "LOADTEST_REPEAT": "1", "LOADTEST_LOAD_DEADLINE_SECONDS": str(int(deadline))}
 
 
 def label(stage: int, segment: str = "window") -> str:
@@ -145,9 +196,3 @@ def failures_of(record: dict[str, Any]) -> int:
 def problems_of(record: dict[str, Any]) -> list[str]:
     """Reasons why the stage is invalid."""
     return [problem["reason"] for problem in record["problems"]]
-
-
-def _requests(case: Case) -> list[dict[str, Any]]:
-    page: dict[str, Any] = {"method": "GET", "url": case.path}
-    form: dict[str, Any] = {"method": "POST", "url": case.path, "data": FORM}
-    return ([page, form] if case.pair else [page]) * PAIRS_PER_JOURNEY

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.cases import CEILING, CONNECTIONS, Case
-from tests.bench.injector import failures_of, injecting, label, problems_of, requests_of
+from tests.bench.injector import failures_of, label, loading, problems_of, requests_of
 from tests.bench.programs import LOAD_CORE, PYTHON, BenchError, environment, output_of
 from tests.bench.site import COOKIE, TOKEN, Site
 
@@ -86,7 +86,7 @@ def _k6_environment(site: Site, case: Case, seconds: float) -> dict[str, str]:
 
 
 def _ours(site: Site, case: Case, seconds: float, folder: Path) -> Counted:
-    with injecting(site, case, folder, deadline=seconds + _MORE_SECONDS) as injector:
+    with loading(site, case, folder, deadline=seconds + _MORE_SECONDS) as injector:
         record = injector.run(0, users=CONNECTIONS, seconds=seconds, spawn_rate=CONNECTIONS, warm_up=1)
     # One core that is busy all the time is what is measured here; anything else is a fault.
     if problems := set(problems_of(record)) - {"WorkerSaturated", "WorkerLate"}:

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.bench import master, replay
 from tests.bench.__main__ import fill
 from tests.bench.cases import CASES
+from tests.bench.injector import label
+from tests.bench.master import Taken
 from tests.bench.programs import BenchError
+from tests.bench.replay import Replayed
 from tests.bench.site import PAGE_BYTES, page
 from tests.bench.think import Thinking, most_carried, table
 from tests.bench.throughput import Rates, document, missed
@@ -132,3 +137,31 @@ def test_tables_go_between_their_markers_and_nothing_else_changes(tmp_path: Path
     assert doc.read_text() == text.replace("old\n", "| new |\n")
     fill(doc)
     assert doc.read_text() == text.replace("old\n", "| new |\n")
+
+
+def test_the_table_of_crews_says_what_a_master_takes_in():
+    text = master.table([Taken(30, 7380.0, 30.0, 396_000.0, 6.6, 74.2)], seconds=15)
+    assert "| 30 | 7,380 | 30 | 13,200 | 396 | 7 % | 74 MiB |" in text
+
+
+def test_memory_that_grows_is_seen_and_one_high_sample_is_not_growth():
+    flat = Replayed(90, 1, 0, 0, 0, tuple((float(at), 1_000 if at != 50 else 9_000) for at in range(0, 90, 10)))
+    growing = Replayed(90, 1, 0, 0, 0, tuple((float(at), 1_000 + 10 * at) for at in range(0, 90, 10)))
+    assert flat.growth_percent == 0
+    assert growing.growth_percent == pytest.approx((1_700 / 1_100 - 1) * 100)
+    assert "| 90 | 1 | 0 | 0 | 0 | 1.0 to 1.0 MiB | 0.0 % |" in replay.table(flat)
+
+
+def test_a_submission_that_the_target_did_not_see_is_refused():
+    last = json.loads(master.JOURNEY.read_text())["requests"][-1]
+    window = {"window": label(0)}
+    lines = [
+        *({"method": "GET", "path": "/session", **window} for _ in range(3)),
+        *({"method": last["method"], "path": last["url"], **window} for _ in range(2)),
+        *({"method": "GET", "path": "/page", **window} for _ in range(5)),
+        {"method": "GET", "path": "/page", "window": label(0, "tail")},
+    ]
+    replay.compare(Replayed(1, 10, 0, 3, 2, ()), lines)
+    for said in (Replayed(1, 11, 0, 3, 2, ()), Replayed(1, 10, 0, 4, 2, ()), Replayed(1, 10, 0, 3, 1, ())):
+        with pytest.raises(BenchError, match="the Runner's log"):
+            replay.compare(said, lines)
