@@ -16,7 +16,7 @@ from tests.bench.programs import BenchError
 from tests.bench.throughput import say
 from tests.runner.stack import Served, Stack
 
-USERS = 100
+USERS = 30
 WAITS = (0, 1)
 """Shorter than a respondent's, so that many journeys are finished in the time."""
 
