@@ -60,7 +60,7 @@ def follow(stand: Stand) -> int:
     loadtest = [sys.executable, "-m", "loadtest"]
     code = subprocess.run([*loadtest, "watch", NAME, "-n", TESTS], env=stand.environment, check=False).returncode
     say("the result:")
-    subprocess.run([*loadtest, "report", NAME, "-n", TESTS, "--verify"], env=stand.environment, check=False)
+    subprocess.run([*loadtest, "report", NAME, "-n", TESTS, "--brief", "--verify"], env=stand.environment, check=False)
     return code
 
 

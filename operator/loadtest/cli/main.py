@@ -236,6 +236,7 @@ def wait(
     type=click.Path(file_okay=False, path_type=Path),
     help="Also keep the LoadTest, its records and the report in this folder.",
 )
+@click.option("--brief", is_flag=True, help="Only what fits on a screen; for -o md and html.")
 @click.option(
     "--verify", is_flag=True, help="Recompute every figure from the stored records, and fail where one differs."
 )
@@ -247,6 +248,7 @@ def report(
     file: Path | None,
     save: Path | None,
     *,
+    brief: bool,
     verify: bool,
 ) -> None:
     """Write the report of a LoadTest, or of a result that was saved.
@@ -259,7 +261,7 @@ def report(
     """  # noqa: D301 - click reads the character itself: lines after it are not filled
     from loadtest.cli.report import report as run_report
 
-    sys.exit(run_report(name, namespace, context, output, file, save, verify=verify))
+    sys.exit(run_report(name, namespace, context, output, file, save, brief=brief, verify=verify))
 
 
 @cli.command()

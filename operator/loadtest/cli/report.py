@@ -27,6 +27,7 @@ def report(
     file: Path | None,
     folder: Path | None,
     *,
+    brief: bool = False,
     verify: bool,
 ) -> int:
     """Write the report of a LoadTest, or of a stored result, as `form` (md, html, csv, json).
@@ -37,7 +38,7 @@ def report(
     source = load(name, namespace, context)
     if folder is not None:
         save_all(source, folder)
-    text = written(source, form)
+    text = written(source, form, brief=brief)
     if file is None:
         click.echo(text, nl=False)
     else:
@@ -46,13 +47,15 @@ def report(
     return verified(source) if verify else 0
 
 
-def written(source: Source, form: str) -> str:
-    """The report as text of one format."""
+def written(source: Source, form: str, *, brief: bool = False) -> str:
+    """The report as text of one format; `brief` as `build.brief`."""
     if form == "json":
         return json.dumps(source.body, indent=2) + "\n"
     if form == "csv":
         return flat.text(source.result)
     document = build.document(source.result)
+    if brief:
+        document = build.brief(document)
     if form == "md":
         return markdown.text(document)
     from loadtest.report import html

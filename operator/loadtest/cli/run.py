@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,15 +20,6 @@ from loadtest.local.served import Options
 from loadtest.report import build, markdown
 
 LOG = "run.log"
-LONG = {
-    "Benchmark profile",
-    "How sure the percentiles are",
-    "Environment observations",
-    "Injector health",
-    "By the old definition",
-}
-"""Sections that are in the report, and too much for a screen."""
-
 UNUSABLE = 2
 INTERRUPTED = 130
 
@@ -79,8 +69,7 @@ def _tell(outcome: Outcome) -> None:
     for form, file in FILES.items():
         save(outcome.folder / file, written(source, form))
     click.echo()
-    document = build.document(source.result)
-    click.echo(markdown.text(replace(document, sections=tuple(s for s in document.sections if s.title not in LONG))))
+    click.echo(markdown.text(build.brief(build.document(source.result))))
     ending = outcome.status.ending
     if ending is not None and ending.phase != "Succeeded":
         click.echo(f"{ending.phase}: {ending.reason}: {ending.message}\n")

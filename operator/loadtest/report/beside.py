@@ -52,12 +52,19 @@ def environment(result: Result, names: Naming) -> Section | None:
 
 
 def _pace(variant: VariantResult, figures: Figures) -> str:
-    said = [] if figures.requests_per_second is None else [f"~{count(figures.requests_per_second)} rps"]
+    said = [_pods(figures.runner)] if figures.runner is not None and figures.runner.pods is not None else []
+    if figures.requests_per_second is not None:
+        said.append(f"~{count(figures.requests_per_second)} rps")
     if figures.launches is not None and figures.submissions is not None:
         said.append(f"~{count(figures.launches)} launches and ~{count(figures.submissions)} submissions")
     seconds = sum(stage.duration_millis or 0 for run in variant.runs for stage in run.stages if stage.valid == "True")
     across = f" (across {seconds / 60_000:,.3g} mins)" if seconds else ""
     return f"{variant.name}: {', '.join(said)}{across}" if said else ""
+
+
+def _pods(found: PodsFigures) -> str:
+    available = found.cpu_millicores_available
+    return f"{count(found.pods)} instances" + ("" if available is None else f" ({available / 1000:,.4g} cores)")
 
 
 def _rows(chosen: Sequence[tuple[VariantResult, Figures]]) -> list[list[str]]:
@@ -67,18 +74,41 @@ def _rows(chosen: Sequence[tuple[VariantResult, Figures]]) -> list[list[str]]:
         found.append(["Redis connected clients", *(redis(each, "connections_peak") for _, each in chosen)])
         found.append(["Redis CPU", *(redis_cpu(each.redis) for _, each in chosen)])
     if any(figures.runner for _, figures in chosen):
-        found.append(["Target CPU, cores used of available", *(cores(each.runner) for _, each in chosen)])
+        total = _available(chosen)
+        of = "of available" if total is None else f"of {total / 1000:,.4g}"
+        found.append([f"Runner cores used ({of})", *(cores(each.runner, each_of=total is None) for _, each in chosen)])
+        found.append(["Requests/s for each core used", *(_rate_text(each) for _, each in chosen)])
         found.append(["Target memory, highest of a pod", *(memory(each.runner) for _, each in chosen)])
     queries = {query.name: None for _, figures in chosen for query in figures.measurements or ()}
     return found + [[f"{name}, mean (highest)", *(query_cell(each, name) for _, each in chosen)] for name in queries]
 
 
-def cores(found: PodsFigures | None) -> str:
-    """CPU of the target's pods beside what they may count on, in cores."""
+def _available(chosen: Sequence[tuple[VariantResult, Figures]]) -> int | None:
+    """What the target's pods may count on, where that is the same in every variant."""
+    found = {figures.runner.cpu_millicores_available for _, figures in chosen if figures.runner is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def rate_per_core(figures: Figures) -> float | None:
+    """Requests per second for each core that the target's pods used; None where that is not known."""
+    rate, pods = figures.requests_per_second_milli, figures.runner
+    return None if rate is None or pods is None or not pods.cpu_millicores else rate / pods.cpu_millicores
+
+
+def _rate_text(figures: Figures) -> str:
+    rate = rate_per_core(figures)
+    if rate is None:
+        return UNKNOWN if figures.runner is not None and figures.runner.unknown_reason else DASH
+    return f"{rate:,.1f}"
+
+
+def cores(found: PodsFigures | None, *, each_of: bool) -> str:
+    """CPU of the target's pods in cores; `each_of`: beside what they may count on."""
     if found is None or found.cpu_millicores is None:
         return UNKNOWN if found is not None and found.unknown_reason else DASH
     available = found.cpu_millicores_available
-    return f"{found.cpu_millicores / 1000:.2f}" + ("" if available is None else f" of {available / 1000:.2f}")
+    of = f" of {available / 1000:.2f}" if each_of and available is not None else ""
+    return f"{found.cpu_millicores / 1000:.2f}{of}"
 
 
 def memory(found: PodsFigures | None) -> str:
@@ -158,6 +188,16 @@ def _charts(result: Result) -> tuple[Chart, ...]:
             lambda figures: (
                 figures.redis.cpu_microcores / 10_000
                 if figures.redis and figures.redis.cpu_microcores is not None
+                else None
+            ),
+        ),
+        ("Requests per second for each core used", "requests per second and core", rate_per_core),
+        (
+            "Runner cores used against injectors",
+            "cores",
+            lambda figures: (
+                figures.runner.cpu_millicores / 1000
+                if figures.runner and figures.runner.cpu_millicores is not None
                 else None
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
@@ -24,6 +25,26 @@ OLD_NOTE = (
     "requests among them. They are no percentiles of anything; use them to compare with those reports, and for nothing "
     "else."
 )
+
+
+LONG = {
+    "Benchmark profile",
+    "How sure the percentiles are",
+    "Environment observations",
+    "Injector health",
+    "By the old definition",
+}
+"""Sections that are too much for a screen."""
+
+
+def brief(made: Document) -> Document:
+    """What fits on a screen: without long sections, and of the others without what is folded or one variant's alone."""
+    return replace(made, sections=tuple(_brief(each) for each in made.sections if each.title not in LONG))
+
+
+def _brief(section: Section) -> Section:
+    kept = (each for each in section.sections if not each.folded and not each.title.endswith(" breakdown"))
+    return replace(section, sections=tuple(kept))
 
 
 def document(result: Result) -> Document:
@@ -129,11 +150,11 @@ def _load_charts(result: Result) -> tuple[Chart, ...]:
 
 def _knees(result: Result) -> list[Mark]:
     """Where each variant's throughput bends."""
-    return [
-        Mark(one.knee_injectors, f"knee of {one.variant}")
-        for one in result.status.capacity or ()
-        if one.knee_injectors is not None
-    ]
+    bends: dict[int, list[str]] = {}
+    for one in result.status.capacity or ():
+        if one.knee_injectors is not None:
+            bends.setdefault(one.knee_injectors, []).append(one.variant)
+    return [Mark(at, f"knee of {', '.join(names)}") for at, names in sorted(bends.items())]
 
 
 def _bounds(result: Result, percentile: str) -> list[Mark]:

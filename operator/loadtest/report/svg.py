@@ -147,7 +147,7 @@ def _grid(chart: Chart, x_axis: Axis, y_axis: Axis) -> Iterable[str]:
 
 def _marks(chart: Chart, x_axis: Axis, y_axis: Axis) -> Iterable[str]:
     bottom = HEIGHT - BOTTOM
-    for mark in chart.marks:
+    for place, mark in enumerate(chart.marks):
         if mark.level:
             y = y_axis.at(mark.at)
             yield f'<line class="mark" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
@@ -156,7 +156,8 @@ def _marks(chart: Chart, x_axis: Axis, y_axis: Axis) -> Iterable[str]:
             x = x_axis.at(mark.at)
             side, shift = (" end", -5) if x > (LEFT + WIDTH) / 2 else ("", 5)
             yield f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>'
-            yield f'<text class="mark-label{side}" x="{x + shift:.1f}" y="{TOP + 14}">{escape(mark.label)}</text>'
+            y = TOP + 14 * (1 + place % 3)  # below one another, for marks that are near each other
+            yield f'<text class="mark-label{side}" x="{x + shift:.1f}" y="{y}">{escape(mark.label)}</text>'
 
 
 def _line(line: Line, position: int, x_axis: Axis, y_axis: Axis, breaks: Sequence[float]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadtest.api.capacity import VariantCapacity
-from loadtest.api.measured import RedisFigures
+from loadtest.api.measured import PodsFigures, RedisFigures
 from loadtest.api.status import ObjectiveResult
 from loadtest.core.capacity import capacities
 from loadtest.core.compare import comparisons
@@ -162,6 +162,25 @@ def test_what_was_measured_beside_the_load_is_told_for_each_variant(document: Do
     assert titles == ["Redis connections against injectors", "Redis CPU against injectors"]
 
 
+def test_the_pods_of_the_target_are_told_as_past_reports_did() -> None:
+    result = samples.result()
+    for cpu, variant in zip((14_000, 16_000, 16_000), result.variants, strict=True):
+        assert variant.pooled is not None
+        variant.pooled.requests_per_second_milli = 640_000
+        for figures in (variant.pooled, *variant.runs[0].stages):
+            figures.runner = PodsFigures(name="pods", pods=10, cpu_millicores=cpu, cpu_millicores_available=30_000)
+    result.variants[2].pooled.runner = PodsFigures(name="pods", unknown_reason="PointsMissing")  # type: ignore[union-attr] # seen above
+    shown = section(build.document(result), "Environment observations")
+    rows = {row[0]: row[1:] for row in shown.tables[0].rows}
+    assert rows["Runner cores used (of available)"] == ("14.00 of 30.00", "16.00 of 30.00", "unknown")
+    assert rows["Requests/s for each core used"] == ("45.7", "40.0", "unknown")
+    assert shown.bullets[0].startswith("two-threads: 10 instances (30 cores), ~")
+    assert "Requests per second for each core used" in [chart.title for chart in shown.charts]
+    result.variants[2].pooled.runner = result.variants[1].pooled.runner  # type: ignore[union-attr] # as above
+    rows = {row[0]: row[1:] for row in section(build.document(result), "Environment observations").tables[0].rows}
+    assert rows["Runner cores used (of 30)"] == ("14.00", "16.00", "16.00")
+
+
 def test_a_measurement_that_did_not_succeed_is_unknown_and_says_why_and_is_never_zero() -> None:
     result = samples.result()
     unknown = {"name": "cache", "unknown_reason": "SourceUnavailable", "unknown_message": "refused"}
@@ -282,6 +301,17 @@ def test_failures_are_told_by_kind() -> None:
         (variant.name, "reset", str((found or {})["reset"]))
         for variant, found in zip(result.variants, kinds, strict=True)
     ]
+
+
+def test_brief_is_what_fits_on_a_screen_and_changes_no_figure(document: Document) -> None:
+    short = build.brief(document)
+    titles = [section.title for section in short.walk()]
+    assert "Results" in titles
+    assert "99th percentile timings per load stage" in titles
+    assert not [title for title in titles if title in build.LONG or title.endswith(" breakdown")]
+    assert len(markdown.text(short)) < len(markdown.text(document)) / 2
+    whole = {table for section in document.walk() for table in section.tables}
+    assert {table for section in short.walk() for table in section.tables} <= whole
 
 
 class Counted(dict[str, Any]):
