@@ -72,6 +72,7 @@ class Observation:
         self._clock = clock
         self._wall = wall
         self._sent: set[Sent] = set()
+        self._unreported: set[Sent] = set()  # those of them that the client has returned from: few at any time
         self._awake: WeakKeyDictionary[Any, int | None] = WeakKeyDictionary()
         self._names = Names()
         self._unusable = 0
@@ -87,12 +88,14 @@ class Observation:
 
     def returned(self, sent: Sent) -> None:
         """The client has the answer, or has given up; the event may follow later, at the end of a with-block."""
-        sent.micros = self.recorder.elapsed_micros(sent.mark)
+        if sent in self._sent:
+            sent.micros = self.recorder.elapsed_micros(sent.mark)
+            self._unreported.add(sent)
 
     def abandon(self, sent: Sent) -> None:
         """Forget a request whose user was stopped, or that was never sent; one whose event was fired has ended."""
         if sent in self._sent:
-            self._sent.discard(sent)
+            self._forget(sent)
             self.recorder.abandon(sent.mark)
 
     def on_request(
@@ -113,7 +116,7 @@ class Observation:
             if sent not in self._sent:
                 return  # it was recorded already: as one that took too long, or that nobody reported
             if micros is not None:
-                self._sent.discard(sent)
+                self._forget(sent)
         else:
             self._custom = True
         if micros is None:
@@ -137,7 +140,7 @@ class Observation:
     def asleep(self, user: Any) -> None:
         """The user waits between two tasks: whatever it has begun has ended, or nobody will report it."""
         self._awake[user] = None
-        for sent in [sent for sent in self._sent if sent.user is user and sent.micros is not None]:
+        for sent in [sent for sent in self._unreported if sent.user is user]:
             self._end(sent, _UNREPORTED)
 
     def awake(self, user: Any, due: int) -> None:
@@ -180,8 +183,12 @@ class Observation:
             notes.append(Problem(TASKS_FAILED, text))
         return notes
 
-    def _end(self, sent: Sent, failure: Failure) -> None:
+    def _forget(self, sent: Sent) -> None:
         self._sent.discard(sent)
+        self._unreported.discard(sent)
+
+    def _end(self, sent: Sent, failure: Failure) -> None:
+        self._forget(sent)
         micros = self.recorder.elapsed_micros(sent.mark) if sent.micros is None else sent.micros
         self._record(sent.mark, sent.method, sent.name, micros, content_bytes=0, failure=failure)
 
