@@ -42,6 +42,20 @@ format: venv ## formats the code
 	@ruff format .
 	@ruff check --fix --exit-zero .
 
+.build/audit/.ready: requirements/audit.txt
+	@echo "making the environment of the audit (.build/audit)"
+	@$(PYTHON) -m venv .build/audit
+	@.build/audit/bin/pip install --quiet --require-hashes -r requirements/audit.txt
+	@touch $@
+
+.PHONY: audit
+audit: .build/audit/.ready ## writes a bill of materials (CycloneDX) of what each image installs into .build/sbom
+	@mkdir -p .build/sbom
+	@for image in operator injector runner; do \
+	  .build/audit/bin/cyclonedx-py requirements --no-validate --output-reproducible --output-format JSON \
+	    --output-file .build/sbom/$$image.json requirements/$$image.txt || exit 1; \
+	  echo ".build/sbom/$$image.json: $$(grep -c '"bom-ref"' .build/sbom/$$image.json) entries"; done
+
 .PHONY: generate
 generate: venv ## makes the CRD and the reference page from the models
 	@$(BIN)/python build/generate.py

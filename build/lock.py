@@ -17,6 +17,7 @@ SETS = {
     "operator": ("",),
     "injector": ("injector",),
     "runner": ("runner",),
+    "audit": ("audit",),
 }
 """Lock file to the extras that it holds; the empty name is the package's own dependencies.
 
