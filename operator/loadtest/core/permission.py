@@ -59,22 +59,27 @@ class Consent:
 
 @dataclass(frozen=True)
 class Destination:
-    """A host that the run connects to, and the field that names it."""
+    """A host that the run connects to, the field that names it, and whether it is loaded, or only measured.
+
+    What is measured is asked as any pod of the LoadTest's namespace could: it needs nobody's consent. An annotation
+    that let a Prometheus be asked would let it be loaded, too.
+    """
 
     field: str
     host: str
+    loaded: bool = False
 
 
 def destinations(plan: RunPlan) -> tuple[Destination, ...]:
     """Every host that the run connects to: the target's, then those of the measurements."""
-    target = Destination("spec.target.url", _host(plan.spec.target.url))
-    sources = []
+    found = [Destination("spec.target.url", _host(plan.spec.target.url), loaded=True)]
     for one in plan.spec.measurements or ():
+        where = f"spec.measurements[{one.name}]"
         if one.redis is not None:
-            sources.append(Destination(f"spec.measurements[{one.name}].redis.address", _host(f"//{one.redis.address}")))
-        elif one.prometheus is not None:
-            sources.append(Destination(f"spec.measurements[{one.name}].prometheus.url", _host(one.prometheus.url)))
-    return (target, *sources)
+            found.append(Destination(f"{where}.redis.address", _host(f"//{one.redis.address}")))
+        if one.prometheus is not None:
+            found.append(Destination(f"{where}.prometheus.url", _host(one.prometheus.url)))
+    return tuple(found)
 
 
 def _host(url: str) -> str:
@@ -85,7 +90,7 @@ def namespaces(plan: RunPlan, own: str, policy: Policy) -> tuple[str, ...]:
     """The namespaces, other than the LoadTest's `own`, that the plan loads, changes or watches, sorted."""
     target = plan.spec.target
     concerned = {target.namespace or own, target.release.namespace if target.release else own}
-    places = (place_of(one.host, own, policy) for one in destinations(plan))
+    places = (place_of(one.host, own, policy) for one in destinations(plan) if one.loaded)
     concerned |= {where.namespace for where in places if isinstance(where, hosts.Service)}
     return tuple(sorted(concerned - {own}))
 
@@ -179,7 +184,7 @@ def _host_refusal(one: Destination, own: str, policy: Policy) -> Iterator[Proble
         case hosts.Outside(_, address):
             if address is not None and str(address) in policy.api_server:
                 yield _never(one.field, one.host, "is the API server")
-            elif not hosts.listed(hosts.Outside(one.host, address), policy.outside_hosts):
+            elif one.loaded and not hosts.listed(hosts.Outside(one.host, address), policy.outside_hosts):
                 yield Problem(
                     Reason.HOST_NOT_ALLOWED,
                     f"{one.field}: {one.host} is no Service of this cluster, and not among the hosts outside that may "
@@ -189,7 +194,9 @@ def _host_refusal(one: Destination, own: str, policy: Policy) -> Iterator[Proble
 
 
 def _never(field_name: str, host: str, why: str) -> Problem:
-    return Problem(Reason.HOST_NOT_ALLOWED, f"{field_name}: {host} {why}, and is never loaded: name another host")
+    return Problem(
+        Reason.HOST_NOT_ALLOWED, f"{field_name}: {host} {why}, and is never asked for anything: name another host"
+    )
 
 
 def _consent(namespace: str, own: str, consent: Consent) -> Iterator[Problem]:
