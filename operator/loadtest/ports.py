@@ -61,6 +61,10 @@ class LoadTests(Protocol):
         """The resource as it is now; None where it is gone, or where another has its name."""
         ...
 
+    async def ended(self, namespace: str, name: str) -> LoadTestStatus | None:
+        """The status of the LoadTest of that name, if it is there and its last run has ended."""
+        ...
+
     async def write_status(self, resource: Resource, status: LoadTestStatus) -> Resource:
         """Store a status; Outdated where the resource changed since it was read."""
         ...

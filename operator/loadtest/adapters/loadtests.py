@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from loadtest.adapters.kube import Kube, Missing, Rejected
 from loadtest.api import names
 from loadtest.api.spec import LoadTestSpec, test_defining
-from loadtest.api.status import LoadTestStatus
+from loadtest.api.status import TERMINAL, LoadTestStatus
 from loadtest.core.observed import Problem, Resource
 from loadtest.ports import Outdated, Ref, Unavailable
 
@@ -60,6 +60,12 @@ class KubeLoadTests:
         if body is None or body["metadata"]["uid"] != ref.uid:
             return None
         return parse(body)
+
+    async def ended(self, namespace: str, name: str) -> LoadTestStatus | None:
+        """The status of another LoadTest whose last run has ended."""
+        body = await self._kube.get(PLURAL, namespace, name)
+        status = LoadTestStatus.model_validate(body.get("status") or {}) if body is not None else None
+        return status if status is not None and status.phase in TERMINAL else None
 
     async def write_status(self, resource: Resource, status: LoadTestStatus) -> Resource:
         """Write the whole status on top of exactly the version that was read."""

@@ -1,10 +1,21 @@
-"""`status.comparison`: each variant beside the baseline, and what may be said of the difference."""
+"""`spec.baselineRef`, and `status.comparison`: each variant beside the baseline, and what may be said of it."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadtest.api.model import ListMap, StatusModel
+from loadtest.api.fields import ObjectName, VariantName
+from loadtest.api.model import ListMap, SpecModel, StatusModel
+
+
+class BaselineRef(SpecModel):
+    """A variant of another LoadTest of the same namespace, whose run has ended."""
+
+    name: ObjectName = Field(description="Name of the LoadTest.")
+    variant: VariantName | None = Field(
+        default=None, description="Which of its variants; may be left out where it has only one."
+    )
+
 
 ClaimWord = Literal["Better", "Worse", "Higher", "Lower", "Equivalent", "Inconclusive", "Indicative"]
 
@@ -72,7 +83,9 @@ class VariantComparison(StatusModel):
     """A variant beside the baseline."""
 
     variant: str = Field(description="Name of the variant.")
-    baseline: str = Field(description="Name of the variant that it is compared with.")
+    baseline: str = Field(
+        description="Name of the variant that it is compared with; with spec.baselineRef, LoadTest/variant."
+    )
     overall: OverallComparison | None = Field(
         default=None, description="Over the stages valid in every repeat of every variant; absent where there are none."
     )

@@ -74,6 +74,11 @@ class Reason(_Documented):
     SCENARIO_NOT_FOUND = "ScenarioNotFound", "A ConfigMap, Secret or key that the scenario names does not exist."
     INVALID_SCENARIO = "InvalidScenario", "The requests file or locustfile cannot be used; the message names the place."
 
+    BASELINE_NOT_FOUND = (
+        "BaselineNotFound",
+        "The LoadTest that baselineRef names is not there, has no ended run, or no valid stage of the same load.",
+    )
+
     # The release
     SETTING_NOT_SUPPORTED = "SettingNotSupported", "The chart has no value for a setting that a variant sets."
     RELEASE_NOT_FOUND = "ReleaseNotFound", "There is no such Helm release in the namespace."

@@ -225,7 +225,8 @@ class StageResult(Figures):
         default=None, description="Names of the objectives that this stage missed."
     )
     unknown_objectives: list[str] | None = Field(
-        default=None, description="Names of the objectives that this stage has too few requests to judge."
+        default=None,
+        description="Names of the objectives that this stage cannot judge: too few requests, or not measured.",
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictInt, StrictStr
 
 from loadtest.api.durations import Duration
+from loadtest.api.measurements import MeasurementName
 from loadtest.api.model import Rule, SpecModel, between, matches
 
 MAX_OBJECTIVES = 10
@@ -45,6 +46,9 @@ Rate = Annotated[
 ]
 """So many a second, as text with its unit."""
 
+Bound = Annotated[StrictInt, Field(ge=0, le=9_007_199_254_740_991)]
+"""A whole number that any reader of JSON keeps exactly."""
+
 
 def share_of(percentage: str) -> Fraction:
     """The share, from 0 to 1, that a `Percentage` says."""
@@ -77,7 +81,31 @@ class ThroughputObjective(SpecModel):
     above: Rate = Field(description="The rate must be higher than this, such as 2400/s.")
 
 
-_KINDS = ("latency", "failure_ratio", "throughput")
+class MeasurementObjective(SpecModel):
+    """A bound on a figure of a measurement."""
+
+    rules = (
+        Rule(
+            "has(self.below) != has(self.above)",
+            "an objective of a measurement must have exactly one bound: below or above",
+            lambda bound: (bound.below is None) != (bound.above is None),
+        ),
+    )
+
+    name: MeasurementName = Field(description="Which of spec.measurements.")
+    field: Annotated[
+        StrictStr,
+        Field(max_length=63),
+        matches(
+            "^[a-z][A-Za-z0-9]*$",
+            "field must be the name of a figure of the measurement in the status: write it such as connectionsPeak",
+        ),
+    ] = Field(description="Which of its figures in the status, such as connectionsPeak.")
+    below: Bound | None = Field(default=None, description="It must be lower than this, in the unit that it names.")
+    above: Bound | None = Field(default=None, description="It must be higher than this, in the unit that it names.")
+
+
+_KINDS = ("latency", "failure_ratio", "throughput", "measurement")
 
 
 def _kinds(objective: Any) -> int:
@@ -89,8 +117,9 @@ class Objective(SpecModel):
 
     rules = (
         Rule(
-            "[has(self.latency), has(self.failureRatio), has(self.throughput)].filter(kind, kind).size() == 1",
-            "an objective must name exactly one kind: latency, failureRatio or throughput",
+            "[has(self.latency), has(self.failureRatio), has(self.throughput), has(self.measurement)]"
+            ".filter(kind, kind).size() == 1",
+            "an objective must name exactly one kind: latency, failureRatio, throughput or measurement",
             lambda objective: _kinds(objective) == 1,
         ),
     )
@@ -101,6 +130,9 @@ class Objective(SpecModel):
         default=None, description="Bound on the share of failed requests."
     )
     throughput: ThroughputObjective | None = Field(default=None, description="Bound on the requests per second.")
+    measurement: MeasurementObjective | None = Field(
+        default=None, description="Bound on something that is measured beside the load."
+    )
     stages: (
         Annotated[tuple[Annotated[StrictInt, Field(ge=0, le=49)], ...], Field(min_length=1, max_length=50)] | None
     ) = Field(default=None, description="Only these of load.stages, counted from 0; all of them if left out.")
@@ -118,4 +150,7 @@ class Objective(SpecModel):
             return f"failures below {self.failure_ratio.below}"
         if self.throughput is not None:
             return f"throughput above {self.throughput.above}"
+        if (one := self.measurement) is not None:
+            bound = f"below {one.below}" if one.below is not None else f"above {one.above}"
+            return f"{one.name} {one.field} {bound}"
         raise AssertionError("an objective has one kind")  # pragma: no cover - its rule sees to it

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
+from loadtest.api.comparison import BaselineRef
 from loadtest.api.durations import Duration
 from loadtest.api.fields import ConfigMapKey, SecretName, VariantName
 from loadtest.api.injector import (
@@ -30,6 +31,7 @@ __all__ = [
     "IMPLICIT_VARIANT",
     "MAX_STAGE_RUNS",
     "Axis",
+    "BaselineRef",
     "Chart",
     "ConfigMapKey",
     "Injector",
@@ -144,6 +146,12 @@ class LoadTestSpec(SpecModel):
             field=".baseline",
         ),
         Rule(
+            "!(has(self.baseline) && has(self.baselineRef))",
+            "baseline and baselineRef exclude each other: remove one of them",
+            lambda spec: spec.baseline is None or spec.baseline_ref is None,
+            field=".baselineRef",
+        ),
+        Rule(
             f"!has(self.baseline) || has(self.target.release) || self.baseline == '{IMPLICIT_VARIANT}'",
             f"baseline must be {IMPLICIT_VARIANT}, the only variant of a target without target.release: leave it out",
             lambda spec: spec.baseline in (None, IMPLICIT_VARIANT) or spec.target.release is not None,
@@ -184,6 +192,16 @@ class LoadTestSpec(SpecModel):
             f"variants x repeats x load.stages is more than {MAX_STAGE_RUNS}: take variants, repeats or stages away, "
             "or make several LoadTests",
             lambda spec: _stage_runs(spec) <= MAX_STAGE_RUNS,
+        ),
+        Rule(
+            "!has(self.objectives) || self.objectives.all(o, !has(o.measurement) || "
+            "(has(self.measurements) && self.measurements.exists(m, m.name == o.measurement.name)))",
+            "objectives names a measurement that measurements does not have: add it there, or correct the name",
+            lambda spec: (
+                {objective.measurement.name for objective in spec.objectives or () if objective.measurement}
+                <= {measurement.name for measurement in spec.measurements or ()}
+            ),
+            field=".objectives",
         ),
         Rule(
             "!has(self.objectives) || self.objectives.all(o, !has(o.stages) || "
@@ -258,6 +276,11 @@ class LoadTestSpec(SpecModel):
         default=None,
         description="Differences to the baseline up to this share, such as 3%, do not matter: variants that are shown "
         "to be within it are Equivalent. Without it nothing is.",
+    )
+    baseline_ref: BaselineRef | None = Field(
+        default=None,
+        description="Compare with a variant of an earlier LoadTest instead of with one of this one. Its figures are "
+        "copied into the status when this run is admitted; stages of the same load are compared.",
     )
 
 

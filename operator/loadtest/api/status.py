@@ -28,6 +28,9 @@ from loadtest.api.objectives import OnMiss
 
 __all__ = [
     "TERMINAL",
+    "BaselineResult",
+    "BaselineRun",
+    "BaselineStage",
     "Condition",
     "Ending",
     "Figures",
@@ -177,7 +180,9 @@ class ObjectiveResult(StatusModel):
     )
     stages: int = Field(description="Stages that were judged, over all variants and repeats.")
     missed_stages: int = Field(description="Those that missed it.")
-    unknown_stages: int = Field(description="Valid stages with too few requests to judge it; not among stages.")
+    unknown_stages: int = Field(
+        description="Valid stages that cannot judge it: too few requests, or not measured; not among stages."
+    )
     message: str = Field(default="", description="The first miss, or why it is not known, in a sentence.")
 
 
@@ -191,6 +196,34 @@ class VariantResult(StatusModel):
     runs: Annotated[list[RunResult], ListMap("repeat")] = Field(
         default_factory=list, description="The repeats that were begun."
     )
+
+
+class BaselineStage(StatusModel):
+    """A valid stage of an earlier LoadTest: what a comparison needs of it, and no more."""
+
+    index: int = Field(description="Which stage of load.stages, counted from 0.")
+    requests: int = Field(description="Requests that began in the window, failed ones too.")
+    failures: int = Field(description="Requests that failed.")
+    requests_per_second_milli: int = Field(description="Thousandths of a request per second.")
+    latency_micros: Latency | None = Field(
+        default=None, description="Response times of the successful requests, in microseconds."
+    )
+
+
+class BaselineRun(StatusModel):
+    """One repeat of an earlier LoadTest."""
+
+    repeat: int = Field(description="Which repeat of the variant, counted from 1.")
+    stages: Annotated[list[BaselineStage], ListMap("index")] = Field(description="Its valid stages of the same load.")
+
+
+class BaselineResult(StatusModel):
+    """What spec.baselineRef named, as it was when this run was admitted: its stages of the same load, in short."""
+
+    load_test: str = Field(description="Name of the LoadTest.")
+    variant: str = Field(description="Name of its variant.")
+    run_id: str = Field(description="Which run of it.")
+    runs: Annotated[list[BaselineRun], ListMap("repeat")] = Field(description="Its repeats, with their valid stages.")
 
 
 class LoadTestStatus(StatusModel):
@@ -227,6 +260,7 @@ class LoadTestStatus(StatusModel):
     capacity: Annotated[list[VariantCapacity], ListMap("variant")] | None = Field(
         default=None, description="How far each variant scales; made with the comparison."
     )
+    baseline: BaselineResult | None = Field(default=None, description="The figures of spec.baselineRef.")
 
 
 def initial_status() -> dict[str, Any]:

@@ -15,7 +15,8 @@ from loadtest.api.comparison import (
 )
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.objectives import share_of
-from loadtest.api.status import RunResult, VariantResult
+from loadtest.api.status import BaselineResult, RunResult, VariantResult
+from loadtest.core.baseline import as_variant
 from loadtest.core.expand import RunPlan
 from loadtest.results.claims import Claim, claims
 from loadtest.results.figures import PERCENTILES
@@ -43,7 +44,12 @@ def baseline_of(plan: RunPlan) -> str:
 
 
 def comparisons(
-    plan: RunPlan, variants: list[VariantResult], overall: Overall, *, complete: bool
+    plan: RunPlan,
+    variants: list[VariantResult],
+    overall: Overall,
+    *,
+    complete: bool,
+    earlier: BaselineResult | None = None,
 ) -> list[VariantComparison]:
     """Every variant but the baseline beside it.
 
@@ -53,8 +59,11 @@ def comparisons(
         overall: each repeat over `common_stages`; empty where its records cannot be read any more.
         complete: the run came to its planned end. Otherwise nothing is claimed: somebody may have ended it for what
             the figures showed.
+        earlier: the baseline where it is of an earlier LoadTest; it is compared with stage by stage alone.
     """
-    base = next((variant for variant in variants if variant.name == baseline_of(plan)), None)
+    base = (
+        as_variant(plan, earlier) if earlier else next((one for one in variants if one.name == baseline_of(plan)), None)
+    )
     if base is None:
         return []
     stages = common_stages(variants)

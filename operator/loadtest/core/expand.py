@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loadtest.api import durations
 from loadtest.api.spec import IMPLICIT_VARIANT, MAX_STAGE_RUNS, LoadTestSpec, Matrix, Runner, Variant
+from loadtest.core.measured_fields import unknown_figure
 from loadtest.core.presets import EQ_QUESTIONNAIRE_RUNNER, PRESETS, Setting, overlay
 
 _RUNNER_NUMBERS = frozenset({"workers", "threads", "uwsgiAsyncCores", "replicas"})
@@ -296,6 +297,8 @@ def _check(spec: LoadTestSpec, variants: tuple[VariantPlan, ...]) -> None:
             f"{len(variants)} variants x {spec.repeats} repeats x {len(spec.load.stages)} stages are {stage_runs} "
             f"stages, and at most {MAX_STAGE_RUNS} fit into one status: split the LoadTest"
         )
+    if message := unknown_figure(spec):
+        raise InvalidSpec(message)
     _check_deadline(spec, len(variants))
 
 

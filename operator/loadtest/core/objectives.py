@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from loadtest.api.figures import Figures, StageResult, Validity
-from loadtest.api.objectives import Objective, per_second, share_of
+from loadtest.api.figures import Figures, StageResult, Validity, value_of
+from loadtest.api.objectives import MeasurementObjective, Objective, per_second, share_of
 from loadtest.api.status import LoadTestStatus, ObjectiveResult, RunResult, VariantResult
 from loadtest.core.expand import RunPlan
 from loadtest.results.figures import PERCENTILES
@@ -20,8 +20,8 @@ FIELDS = {percent: field for field, percent in PERCENTILES.items()}
 def is_met(objective: Objective, figures: Figures) -> bool | None:
     """Whether these figures meet an objective; None where they cannot tell.
 
-    A percentile of fewer requests than its sampling interval needs tells nothing. A failure ratio of as few tells only
-    where so many failures would be out of the ordinary (2.5 %) at the bound.
+    A percentile of fewer requests than its sampling interval needs tells nothing, nor does an unknown measurement. A
+    failure ratio of as few tells only where so many failures would be out of the ordinary (2.5 %) at the bound.
     """
     if objective.latency is not None:
         percent = objective.latency.percentile
@@ -34,7 +34,16 @@ def is_met(objective: Objective, figures: Figures) -> bool | None:
         return _few_failures(share_of(objective.failure_ratio.below), figures)
     if objective.throughput is not None and figures.requests_per_second_milli is not None:
         return figures.requests_per_second_milli > per_second(objective.throughput.above) * 1000
+    if objective.measurement is not None:
+        return _within(objective.measurement, figures)
     return None
+
+
+def _within(bound: MeasurementObjective, figures: Figures) -> bool | None:
+    value = value_of(figures, bound.name, bound.field)
+    if value is None:
+        return None
+    return value < bound.below if bound.below is not None else value > (bound.above or 0)
 
 
 def _few_failures(bound: Fraction, figures: Figures) -> bool | None:
@@ -131,7 +140,7 @@ def _result(objective: Objective, variants: list[VariantResult]) -> ObjectiveRes
     if missed:
         met, message = "False", next(_misses(objective, variants))
     elif not judged or any(one.undecided for one in tallies):
-        met, message = "Unknown", "too few stages could judge it: they are invalid, or have too few requests"
+        met, message = "Unknown", "too few stages could judge it: invalid, of too few requests, or not measured"
     return ObjectiveResult(
         name=objective.name,
         on_miss=objective.on_miss,
@@ -159,4 +168,6 @@ def _measured(objective: Objective, entry: StageResult) -> str:
         return f"p{percent} {getattr(entry.latency_micros, FIELDS[percent]) / 1000:.1f} ms"
     if objective.failure_ratio is not None:
         return f"{entry.failures} of {entry.requests} requests failed"
+    if (one := objective.measurement) is not None:
+        return f"{one.name} {one.field} {value_of(entry, one.name, one.field)}"
     return f"{(entry.requests_per_second_milli or 0) / 1000:.1f} requests/s"

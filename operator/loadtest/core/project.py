@@ -19,6 +19,7 @@ from loadtest.api.conditions import (
 )
 from loadtest.api.figures import Figures, InvalidAttempt, StageResult
 from loadtest.api.status import (
+    BaselineResult,
     Ending,
     LoadTestStatus,
     Phase,
@@ -47,12 +48,14 @@ class Done:
 
     Attributes:
         admitted: the run that was admitted, and where its plan is stored.
+        baseline: what an admitted run's spec.baselineRef names.
         stage: position of a repeat and the result of an attempt at one of its stages.
         pooled: a variant and the figures of all its valid stages, pooled.
         comparison: every variant beside the baseline, with their `capacity`.
     """
 
     admitted: tuple[str, PlanRef] | None = None
+    baseline: BaselineResult | None = None
     stage: tuple[int, StageResult] | None = None
     pooled: tuple[str, Figures] | None = None
     comparison: tuple[VariantComparison, ...] | None = None
@@ -90,6 +93,7 @@ def after_action(o: Observed, done: Done, status: LoadTestStatus) -> LoadTestSta
     status = status.model_copy(deep=True)
     if done.admitted is not None:
         status = _admitted(o, *done.admitted)
+        status.baseline = done.baseline
     if done.stage is not None and o.plan is not None:
         _result(o.plan, *done.stage, status)
     if done.pooled is not None and status.variants is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from loadtest.api.conditions import Reason
+from loadtest.api.objectives import Objective
 from loadtest.api.status import LoadTestStatus, ObjectiveResult, VariantResult, Verdict
 from loadtest.core import objectives
 from loadtest.core.decision import Ending
@@ -77,7 +78,13 @@ def _inconclusive(plan: RunPlan, variants: list[VariantResult]) -> str:
             found = objectives.tally(objective, variant)
             if found.undecided:
                 return (
-                    f"variant {variant.name}: {found.unknown} of {found.unknown + found.judged} valid stages have too "
-                    f"few requests to judge objective {objective.name}, {objective.says()}: make them longer"
+                    f"variant {variant.name}: {found.unknown} of {found.unknown + found.judged} valid stages cannot "
+                    f"judge objective {objective.name}, {objective.says()}: {_remedy(objective)}"
                 )
     return ""
+
+
+def _remedy(objective: Objective) -> str:
+    if objective.measurement is not None:
+        return f"{objective.measurement.field} of that measurement is unknown there; see status"
+    return "they have too few requests: make them longer"

@@ -21,9 +21,10 @@ async def evaluate(ports: Ports, o: Observed, plan: RunPlan) -> Done:
     status = o.resource.status
     variants = status.variants or []
     complete = status.ending is not None and status.ending.phase is Phase.SUCCEEDED
-    overall = await _overall(ports, o) if len(variants) > 1 else {}
+    earlier = status.baseline
+    overall = await _overall(ports, o) if len(variants) > 1 and earlier is None else {}
     return Done(
-        comparison=tuple(comparisons(plan, variants, overall, complete=complete)),
+        comparison=tuple(comparisons(plan, variants, overall, complete=complete, earlier=earlier)),
         capacity=tuple(await asyncio.to_thread(capacities, variants)),
     )
 

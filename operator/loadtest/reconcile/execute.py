@@ -6,15 +6,18 @@ import asyncio
 from typing import Any, assert_never
 
 from loadtest.api import names
+from loadtest.api.conditions import Reason
 from loadtest.api.figures import Figures, ResultRef, StageResult
+from loadtest.api.status import BaselineResult
 from loadtest.core import actions
+from loadtest.core.baseline import UnusableBaseline, copied
 from loadtest.core.expand import RunPlan, expand
 from loadtest.core.measuring import measurement_orders, target_namespace
 from loadtest.core.observed import Observed
 from loadtest.core.progress import stage_entries
 from loadtest.core.project import Done
 from loadtest.core.rollout import changed_pods
-from loadtest.ports import Outdated
+from loadtest.ports import Outdated, Refused
 from loadtest.reconcile.evaluate import evaluate
 from loadtest.reconcile.ports import Ports
 from loadtest.results import figures
@@ -103,8 +106,21 @@ async def _admit(ports: Ports, o: Observed, action: actions.Admit) -> Done:
     if o.resource.spec is None:
         raise Outdated("the spec cannot be read any more")
     plan = expand(action.run, o.resource.spec)
+    earlier = await _earlier(ports, o, plan)
     await ports.store.forget(o.resource, None)
-    return Done(admitted=(action.run, await ports.store.freeze(o.resource, plan)))
+    return Done(admitted=(action.run, await ports.store.freeze(o.resource, plan)), baseline=earlier)
+
+
+async def _earlier(ports: Ports, o: Observed, plan: RunPlan) -> BaselineResult | None:
+    """What spec.baselineRef names, taken now: the other LoadTest may be run again, or go."""
+    reference = plan.spec.baseline_ref
+    if reference is None:
+        return None
+    status = await ports.loadtests.ended(o.resource.namespace, reference.name)
+    try:
+        return copied(plan, reference, status)
+    except UnusableBaseline as reason:
+        raise Refused(Reason.BASELINE_NOT_FOUND, str(reason)) from reason
 
 
 async def _create_workers(ports: Ports, o: Observed, action: actions.CreateWorkers) -> None:

@@ -86,7 +86,8 @@ def _comparison(result: Result, plan: RunPlan) -> list[VariantComparison]:
                 overall[variant.name, run.repeat] = whole
     ending = result.status.ending
     complete = ending is not None and ending.phase is Phase.SUCCEEDED
-    return comparisons(plan, result.variants, overall, complete=complete)
+    earlier = result.status.baseline
+    return comparisons(plan, result.variants, overall if not earlier else {}, complete=complete, earlier=earlier)
 
 
 def _compare(where: str, shown: Figures | StageResult, again: Figures | StageResult) -> list[str]:

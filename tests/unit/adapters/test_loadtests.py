@@ -115,6 +115,15 @@ async def test_a_loadtest_that_took_the_name_of_another_is_not_taken_for_it(api:
     assert await loadtests.read(REF) is None
 
 
+async def test_only_the_status_of_an_ended_run_is_given_to_others(api: MemoryApi, kube: Kube) -> None:
+    loadtests = KubeLoadTests(kube)
+    assert await loadtests.ended("performance", "earlier") is None
+    for phase, there in ((Phase.RUNNING, False), (Phase.SUCCEEDED, True), (Phase.ABORTED, True)):
+        status = LoadTestStatus(phase=phase, run_id="r")
+        api.put("loadtests", "performance", "earlier", spec=WITH_RELEASE, status=status.to_wire())
+        assert (await loadtests.ended("performance", "earlier") == status) == there
+
+
 async def test_an_event_is_posted_about_the_loadtest(api: MemoryApi, kube: Kube) -> None:
     read = parse(body(name="n" * 253))
     await KubeLoadTests(kube).event(read, "Warning", "StageInvalid", "w" * 5000)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from loadtest.api.figures import Figures, StageResult
+from loadtest.api.measured import RedisFigures
 from loadtest.api.objectives import Objective
-from loadtest.core.expand import RunPlan
+from loadtest.core.expand import InvalidSpec, RunPlan
 from loadtest.core.objectives import is_met, judge, mark_skipped, results, tally
 from tests.unit.core.builders import SMALL, latency, plan, running, stage, variants
 
@@ -28,6 +29,8 @@ def figures(requests: int = 100_000, failures: int = 0, p99: int = 999_999, rate
 
 LATENCY = {"latency": {"percentile": "99", "below": "1s"}}
 RATIO = {"failureRatio": {"below": "0.1%"}}
+CONNECTIONS = {"measurement": {"name": "cache", "field": "connectionsPeak", "below": 500}}
+COMMANDS = {"measurement": {"name": "cache", "field": "opsPerSecond", "above": 90}}
 RATE = {"throughput": {"above": "2399.5/s"}}
 
 
@@ -57,6 +60,13 @@ RATE = {"throughput": {"above": "2399.5/s"}}
         (RATE, figures(rate=2_399_501), True),
         (RATE, figures(rate=2_399_500), False),
         (RATE, Figures(), None),
+        (CONNECTIONS, Figures(redis=RedisFigures(name="cache", connections_peak=499)), True),
+        (CONNECTIONS, Figures(redis=RedisFigures(name="cache", connections_peak=500)), False),
+        (CONNECTIONS, Figures(redis=RedisFigures(name="cache", unknown_reason="Unreachable")), None),
+        (CONNECTIONS, Figures(redis=RedisFigures(name="another", connections_peak=1)), None),
+        (CONNECTIONS, Figures(), None),
+        (COMMANDS, Figures(redis=RedisFigures(name="cache", ops_per_second=91)), True),
+        (COMMANDS, Figures(redis=RedisFigures(name="cache", ops_per_second=90)), False),
     ],
 )
 def test_figures_meet_an_objective_or_miss_it_or_cannot_tell(
@@ -143,3 +153,21 @@ def test_an_objective_is_unknown_where_more_stages_cannot_tell_than_can(
 
 def test_a_spec_without_objectives_has_no_results() -> None:
     assert results(plan(SMALL), running()) is None
+
+
+CACHE = {"measurements": [{"name": "cache", "redis": {"address": "redis.runner.svc:6379"}}]}
+
+
+def test_a_miss_of_a_measurement_is_told_with_its_figure() -> None:
+    of = plan(SMALL | CACHE | {"objectives": [objective("connections", **CONNECTIONS)]})
+    entry = measured(0)
+    entry.redis = RedisFigures(name="cache", connections_peak=645)
+    found = variants(("seven", 1, judged(of, entry)))
+    (result,) = results(of, running(variants=found)) or []
+    assert result.message.endswith("cache connectionsPeak 645, objective cache connectionsPeak below 500")
+
+
+def test_a_misspelt_figure_is_refused_before_anything_is_run() -> None:
+    wrong = {"measurement": {"name": "cache", "field": "connections", "below": 500}}
+    with pytest.raises(InvalidSpec, match="name one of connectionsMean, connectionsPeak, cpuMicrocores"):
+        plan(SMALL | CACHE | {"objectives": [objective("connections", **wrong)]})

@@ -69,7 +69,7 @@ def test_a_message_says_which_stages_are_invalid() -> None:
 def test_a_message_says_which_objective_could_not_be_judged() -> None:
     found = judgement(planned("Report"), status_of(GOOD, unknown=("o0",)))
     assert found is not None
-    assert "2 of 2 valid stages have too few requests to judge objective o0, p99 below 1s" in found.message
+    assert "2 of 2 valid stages cannot judge objective o0, p99 below 1s: they have too few requests" in found.message
 
 
 def test_a_run_that_measured_nothing_has_no_verdict() -> None:

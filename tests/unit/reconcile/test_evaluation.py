@@ -101,3 +101,28 @@ async def test_verify_finds_a_verdict_that_does_not_follow(change: str) -> None:
         world.status["objectives"][0]["met"] = "False"
     (problem,) = problems(world)
     assert problem.startswith(f"{change}: ")
+
+
+async def test_an_earlier_run_is_the_baseline_of_a_later_one() -> None:
+    first = World()
+    await drive(first)
+    later = World(slow={(1, 0), (1, 1)}, earlier={"before": first.parsed})
+    later.spec |= {"baselineRef": {"name": "before", "variant": "seven"}}
+    await drive(later)
+    found = later.parsed.comparison or []
+    assert [(one.variant, one.baseline) for one in found] == [("seven", "before/seven"), ("two", "before/seven")]
+    ratios = [metric.ratio_permille for stage in found[1].stages for metric in stage.metrics]
+    assert set(ratios) == {1000}
+    assert found[0].stages[0].metrics[0].ratio_permille > 90_000
+    assert problems(later) == []
+
+
+async def test_a_run_whose_baseline_is_not_there_is_refused_before_anything_is_touched() -> None:
+    world = World()
+    world.spec |= {"baselineRef": {"name": "nowhere"}}
+    await drive(world)
+    assert world.parsed.phase is Phase.FAILED
+    assert world.parsed.ending is not None
+    assert world.parsed.ending.reason == "BaselineNotFound"
+    assert not world.upgrades
+    assert world.lease is None

@@ -103,6 +103,8 @@ class World:
     """(position, stage): the requests of that stage take a hundred times as long, 0.1 to 1 s."""
     unsupported: tuple[str, ...] = ()
     refuse_scenario: Refused | None = None
+    earlier: dict[str, LoadTestStatus] = field(default_factory=dict)
+    """LoadTests whose run has ended, by name."""
     third_party: bool = False
     target_restarts: int = 0
     fault: Any = None
@@ -226,6 +228,9 @@ class _LoadTests(_Part):
     async def read(self, ref: Ref) -> Resource | None:
         self.w.look("LoadTest")
         return None if self.w.gone or ref.uid != self.w.uid else parse(self.w.stale or self.w.body())
+
+    async def ended(self, namespace: str, name: str) -> LoadTestStatus | None:
+        return self.w.earlier.get(name)
 
     async def write_status(self, resource: Resource, status: LoadTestStatus) -> Resource:
         if resource.resource_version != str(self.w.version):

@@ -115,6 +115,17 @@ ACCEPTED = [
         },
     ),
     Accepted("a margin within which differences do not matter", {"equivalenceMargin": "3%"}),
+    Accepted("an earlier LoadTest as baseline", {"baselineRef": {"name": "earlier", "variant": "two-threads"}}),
+    Accepted(
+        "an objective of a measurement",
+        {
+            "measurements": [{"name": "cache", "redis": {"address": "redis:6379"}}],
+            "objectives": [
+                {"name": "few", "measurement": {"name": "cache", "field": "connectionsPeak", "below": 500}},
+                {"name": "many", "measurement": {"name": "cache", "field": "opsPerSecond", "above": 0}},
+            ],
+        },
+    ),
     *(Accepted(f"a share of {text}", share(text)) for text in ("100%", "99.999999%", "0.000001%", "5%", "0.10%")),
     *(Accepted(f"a rate of {text}", rate(text)) for text in ("0/s", "1/s", "999999999.999/s")),
     Accepted("a Redis", measurement()),

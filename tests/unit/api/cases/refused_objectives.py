@@ -37,6 +37,31 @@ REFUSED = [
         Refused(f"{text!r} for a share", share(text), at=f"{ONE}.failureRatio.below", says='write it such as "0.1%"')
         for text in ("0%", "0.0%", "1", "101%", "1 %", "0.0000001%", "-1%", "1%\n", "")
     ),
+    Refused(
+        "a measurement that is not there",
+        objective(measurement={"name": "redis", "field": "connectionsPeak", "below": 500}),
+        at="spec.objectives",
+        says="add it there",
+    ),
+    Refused(
+        "a measurement without a bound",
+        objective(measurement={"name": "redis", "field": "connectionsPeak"}),
+        at=f"{ONE}.measurement",
+        says="exactly one bound",
+    ),
+    Refused(
+        "a figure with a dot",
+        objective(measurement={"name": "redis", "field": "a.b", "below": 1}),
+        at=f"{ONE}.measurement.field",
+        says="connectionsPeak",
+    ),
+    Refused(
+        "two baselines",
+        {"baseline": "two-threads", "baselineRef": {"name": "earlier"}},
+        at="spec.baselineRef",
+        says="exclude each other",
+    ),
+    Refused("a baselineRef without a name", {"baselineRef": {}}, at="spec.baselineRef.name"),
     Refused("a margin of nothing", {"equivalenceMargin": "0%"}, at="spec.equivalenceMargin", says="above 0%"),
     *(
         Refused(f"{text!r} for a rate", rate(text), at=f"{ONE}.throughput.above", says='write it such as "2400/s"')
