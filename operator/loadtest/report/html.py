@@ -32,6 +32,11 @@ def text(document: Document, made: str = "") -> str:
     def picture(chart: Chart) -> Markup:
         return Markup(svg.draw(chart, f"c{next(numbers)}"))  # noqa: S704 - svg escapes every text that it is given
 
+    ids = _ids(document)
+
+    def anchor(section: Section) -> str:
+        return ids[id(section)]
+
     def swatch(style: int) -> Markup:
         return Markup(svg.swatch(style))  # noqa: S704 - made of numbers alone
 
@@ -40,9 +45,15 @@ def text(document: Document, made: str = "") -> str:
     )
 
 
-def anchor(section: Section) -> str:
-    """The section's id on the page."""
-    return re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
+def _ids(document: Document) -> dict[int, str]:
+    """The id on the page of each section: its title's words, and a number where another one has them, too."""
+    found: dict[int, str] = {}
+    for section in document.walk():
+        words = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-") or "section"
+        taken = set(found.values()) | {"content"}
+        more = (f"{words}-{number}" for number in count(2))
+        found[id(section)] = words if words not in taken else next(each for each in more if each not in taken)
+    return found
 
 
 def places(chart: Chart) -> str:

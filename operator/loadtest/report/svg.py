@@ -72,11 +72,11 @@ def draw(chart: Chart, name: str) -> str:
     x_axis, y_axis = _axes(chart)
     parts = [
         (
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}-t {name}-d" '
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}_t {name}_d" '
             f'data-x="{x_axis.low:.6g} {x_axis.high:.6g} {x_axis.start:.6g} {x_axis.end:.6g} {int(x_axis.log)}">'
         ),
-        f'<title id="{name}-t">{escape(chart.title)}</title>',
-        f'<desc id="{name}-d">{escape(describe(chart))}</desc>',
+        f'<title id="{name}_t">{escape(chart.title)}</title>',
+        f'<desc id="{name}_d">{escape(describe(chart))}</desc>',
     ]
     parts += _bands(chart, x_axis)
     parts += _grid(chart, x_axis, y_axis)
