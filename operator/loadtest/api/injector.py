@@ -5,9 +5,24 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictInt, StrictStr
 
 from loadtest.api.fields import ConfigMapKey, Labels, ObjectName, Quantity, SecretName, Text
-from loadtest.api.model import ListMap, Rule, SpecModel
+from loadtest.api.model import ListMap, Rule, SpecModel, matches
 
 Amounts = Annotated[dict[str, Quantity], Field(max_length=8)]
+
+
+MeasuringAccount = Annotated[
+    StrictStr,
+    Field(max_length=63),
+    matches(
+        "^loadtest-measure(-[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
+        "masterServiceAccount must be loadtest-measure, or that and a suffix such as loadtest-measure-gke: no account "
+        "that was made for something else",
+    ),
+]
+"""A service account that was made for measuring.
+
+Whoever may create a LoadTest names image and account of its master, so no account with another purpose can be named.
+"""
 
 
 class Resources(SpecModel):
@@ -52,10 +67,10 @@ class Injector(SpecModel):
     affinity: dict[str, Any] | None = Field(
         default=None, description="Affinity of the pods, as in a pod's spec; it is judged when the pods are made."
     )
-    master_service_account: ObjectName | None = Field(
+    master_service_account: MeasuringAccount | None = Field(
         default=None,
         description="Service account of the Locust master, in the LoadTest's namespace, as which it asks sources of "
-        "measurements. Workers have none.",
+        "measurements: loadtest-measure, or that and a suffix. Workers have none.",
     )
     image_pull_secrets: Annotated[tuple[PullSecret, ...], Field(max_length=8), ListMap("name")] | None = Field(
         default=None, description="Secrets in the LoadTest's namespace that pull the image."

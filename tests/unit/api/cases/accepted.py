@@ -139,6 +139,7 @@ ACCEPTED = [
         ),
     ),
     Accepted("the pods of a release", pods()),
+    Accepted("another account for measuring", pods("loadtest-measure-gke")),
     Accepted("the pods of a selector", pods() | {"target": {"selector": {"matchLabels": {"app": "a"}}}}, BARE),
     Accepted("a query", query()),
     Accepted("a query through TLS", query(url="https://[::1]:9090/a/prom", tls={}, step="1m", delay="0s")),

@@ -46,7 +46,7 @@ REFUSED = [
         "two of pods",
         {
             "measurements": [{"name": "a", "pods": {}}, {"name": "b", "pods": {}}],
-            "injector": {"masterServiceAccount": "a"},
+            "injector": {"masterServiceAccount": "loadtest-measure"},
         },
         at="spec.measurements",
         says="at most one",
@@ -83,5 +83,11 @@ REFUSED = [
         google(project="A/b", filter="a"),
         at="spec.measurements[0].cloudMonitoring.project",
         says="project",
+    ),
+    *(
+        Refused(
+            f"the account {name} for measuring", pods(name), at="spec.injector.masterServiceAccount", says="no account"
+        )
+        for name in ("loadtest-helm", "default", "loadtest-measured", "loadtest-measure-")
     ),
 ]
