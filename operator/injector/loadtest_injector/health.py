@@ -19,8 +19,8 @@ LATE_MICROS = 200_000
 NOTED_MICROS = 50_000
 """The same, above which the record has a note."""
 
-FEWEST_DELAYS = 100
-"""Fewer requests than these have no 99th percentile beside their maximum: one late request would decide."""
+FEWEST_DELAYS = 1_000
+"""Of fewer requests than these the few that a single pause of the process makes late would decide."""
 
 REMEDY = "lower load.injectorsPerPod or load.usersPerInjector, or give each worker pod more CPU"
 
