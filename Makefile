@@ -95,7 +95,8 @@ test: ## lint, unit, API-server and cluster tests, and what each took
 .PHONY: demo
 demo: venv ## a small investigation on this machine, without a cluster: live view, tables, report
 	@command -v redis-server >/dev/null || $(PYTHON) -c "from tests.cluster.packages import need; need('redis-server')"
-	@$(BIN)/loadtest run --local manifests/samples/quickstart.yaml
+	@# 3 and 4 are verdicts on what was measured, and no failures of the demonstration.
+	@$(BIN)/loadtest run --local manifests/samples/quickstart.yaml; code=$$?; [[ $$code =~ ^[034]$$ ]] || exit $$code
 
 .PHONY: cluster-demo
 cluster-demo: ## a whole investigation on a real Kubernetes: live view, result table
