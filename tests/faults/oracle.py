@@ -121,6 +121,7 @@ def judge(w: World, tap: Tap, expected: Expected, reference: Reference) -> list[
     _left(w, status, expected, verdict)
     _recomputed(w, status, verdict)
     verdict.demand(not w.dead_man_acted or expected.taken, "the dead-man Job took the Lease of a living operator")
+    verdict.wrong += w.violations
     steps = list(zip(w.phases, w.phases[1:], strict=False))
     verdict.demand(all(step in LEGAL for step in steps), f"the phases are no legal path: {w.phases}")
     seconds = (w.now - START).total_seconds()

@@ -45,6 +45,7 @@ def parse(body: dict[str, Any]) -> Resource:
         desired_run=run,
         deleting=bool(meta.get("deletionTimestamp")),
         abandoned=(meta.get("annotations") or {}).get(names.ANNOTATION_GIVE_UP_RESTORE) == "true",
+        asked=bool((meta.get("annotations") or {}).get(names.ANNOTATION_RESTORE)),
     )
 
 

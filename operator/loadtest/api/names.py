@@ -53,6 +53,9 @@ ANNOTATION_ALLOWED_FROM = f"{GROUP}/allowed-from"
 ANNOTATION_RAN_ON = f"{GROUP}/ran-on"
 """On a LoadTest that `loadtest run --local` has run: what was loaded, in words, in the place of `target.url`."""
 
+ANNOTATION_RESTORE = f"{GROUP}/restore"
+"""Set on a LoadTest whose target is not restored: the operator tries again while it is there. Its value is free."""
+
 ANNOTATION_OWNER = f"{GROUP}/owner"
 """`namespace/name` of the LoadTest for which an object was made; unlike a label it holds names of any length."""
 

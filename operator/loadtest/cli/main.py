@@ -319,6 +319,22 @@ def uninstall(namespaces: tuple[str, ...], context: str | None, timeout: str) ->
     sys.exit(run_uninstall(chosen, context, timeout))
 
 
+@cli.command()
+@click.argument("name")
+@namespace_option
+@context_option
+@click.option("--timeout", default="15m", show_default=True, help="How long to wait for the target to be restored.")
+def restore(name: str, namespace: str | None, context: str | None, timeout: str) -> None:
+    """Have the target of a LoadTest put back: a run that is on is aborted, a restore that failed is tried again.
+
+    \b
+    0  the target is as it was       7  it is not; the last line says why and what to do
+    """  # noqa: D301 - as above
+    from loadtest.cli.restore import restore as run_restore
+
+    sys.exit(run_restore(name, namespace, context, timeout))
+
+
 @cli.group("import")
 def import_() -> None:
     """Read what other tools made: recordings of browsers, results of Locust."""

@@ -100,8 +100,13 @@ def owed(resource: Resource) -> bool:
 
 
 def engaged(resource: Resource) -> bool:
-    """Whether the loop has a run to attend to: an active one, or one that is deleted while its restore is owed."""
-    return active(resource.status) or (resource.deleting and owed(resource))
+    """Whether the loop has a run to attend to: an active one, or one whose owed restore is to be tried again."""
+    return active(resource.status) or (insisted(resource) and owed(resource))
+
+
+def insisted(resource: Resource) -> bool:
+    """Whether a restore that was called failed goes on: the LoadTest is being deleted, or a person asked for it."""
+    return resource.deleting or resource.asked
 
 
 def renew_due(o: Observed) -> bool:

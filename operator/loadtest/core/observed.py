@@ -31,6 +31,7 @@ class Resource:
         spec: None where the spec does not parse; then `invalid` says why.
         desired_run: run id that this uid, test-defining spec and rerun give.
         abandoned: a person allowed the operator, by annotation, to let go without restoring.
+        asked: a person asked the operator, by annotation, to try again a restore that is owed.
     """
 
     namespace: str
@@ -44,6 +45,7 @@ class Resource:
     desired_run: str
     deleting: bool = False
     abandoned: bool = False
+    asked: bool = False
 
     @property
     def owner(self) -> str:

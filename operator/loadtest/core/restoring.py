@@ -7,14 +7,16 @@ from typing import Literal
 from loadtest.api import names
 from loadtest.api.conditions import ConditionType, Reason, reason_of
 from loadtest.core import actions, helm, rollout
-from loadtest.core.decision import Decision, Fact
+from loadtest.core.decision import Decision, Fact, insisted
 from loadtest.core.observed import Observed, Outcome
 
 MAX_RESTORE_TRIES = 5
-"""Tries at a restore before the run is called not restored. After that, only a deletion goes on trying."""
+"""Tries at a restore before the run is called not restored. After that, it goes on only for who insists."""
 
 RETRY_SECONDS = 10.0
 SLOW_RETRY_SECONDS = 300.0
+ASKED_RETRY_SECONDS = 30.0
+"""While a person waits for it."""
 DEFAULT_ROLLOUT_SECONDS = 600.0
 
 
@@ -60,7 +62,7 @@ def _restore(o: Observed, *, lease_lost: bool, holder: str) -> Decision | None:
     if o.resource.abandoned:
         message = "a person let go of the restore: the target may not be what it was"
         return None if done is False else _result("False", Reason.RESTORE_GIVEN_UP, message)
-    if done is False and not o.resource.deleting:
+    if done is False and not insisted(o.resource):
         return None
     release = o.resource.status.release
     changed = helm.was_applied(o.target) or (release is not None and release.intended_variant is not None)
@@ -141,14 +143,20 @@ def _retry(o: Observed, outcome: Outcome | None, tries: list[int]) -> Decision:
     if given_up and _restored(o) is None:
         unequal = outcome is not None and outcome.reason == Reason.RESTORE_VERIFICATION_FAILED
         failed = Reason.RESTORE_VERIFICATION_FAILED if unequal else Reason.RESTORE_FAILED
-        return _result("False", Reason.RESTORE_CONFLICT if conflict else failed, message)
-    pause = SLOW_RETRY_SECONDS if given_up else RETRY_SECONDS
+        again = f"once the cause is removed: loadtest restore {o.resource.name} -n {o.resource.namespace}"
+        return _result("False", Reason.RESTORE_CONFLICT if conflict else failed, f"{message}; {again}")
+    pause = _pause(o) if given_up else RETRY_SECONDS
     waited = (o.now - outcome.finished_at).total_seconds() if outcome and outcome.finished_at else pause
     if waited >= pause:
         return _try(tries)
     return Decision(
         "Restoring", Reason.RESTORING, f"the restore failed and is tried again: {message}", wait=pause - waited
     )
+
+
+def _pause(o: Observed) -> float:
+    """How long a restore that was called failed rests between two tries."""
+    return ASKED_RETRY_SECONDS if o.resource.asked else SLOW_RETRY_SECONDS
 
 
 def _result(status: Literal["True", "False"], reason: Reason, message: str) -> Decision:
@@ -177,7 +185,7 @@ def _clean(o: Observed, *, holder: str) -> Decision:
     ending = o.resource.status.ending
     if ending is None:  # pragma: no cover - wind_down runs only with an ending
         raise AssertionError("no run winds down without an ending")
-    wait = SLOW_RETRY_SECONDS if keep and o.resource.deleting else None
+    wait = _pause(o) if keep and insisted(o.resource) else None
     return Decision("Terminal", reason_of(ending.reason), ending.message, wait=wait, finished=True)
 
 

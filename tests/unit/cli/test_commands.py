@@ -196,6 +196,6 @@ def test_completion_prints_a_script_of_the_shell(shell: str) -> None:
 
 
 def test_the_script_completes_commands() -> None:
-    words = {"COMP_WORDS": "loadtest re", "COMP_CWORD": "1", "_LOADTEST_COMPLETE": "bash_complete"}
+    words = {"COMP_WORDS": "loadtest rep", "COMP_CWORD": "1", "_LOADTEST_COMPLETE": "bash_complete"}
     result = CliRunner().invoke(cli, env=words, prog_name="loadtest", complete_var="_LOADTEST_COMPLETE")
     assert result.stdout.strip() == "plain,report"

@@ -387,6 +387,21 @@ async def test_a_deletion_goes_on_trying_a_restore_that_is_owed() -> None:
     assert condition(world, "TargetRestored") == ("True", "Restored")
 
 
+async def test_a_person_may_ask_for_another_try_at_a_restore_that_failed() -> None:
+    world = World(third_party=True)
+    await drive(world)
+    world.annotations = {"loadtest.eqrunner.dev/restore": "2026-01-01T00:00:00Z"}
+    world.version += 1
+    await drive(world, until=lambda w: sum(key.startswith("restore") for key in w.jobs) > 1)
+    world.third_party = False
+    await drive(world)
+    assert clean(world)
+    assert condition(world, "TargetRestored") == ("True", "Restored")
+    writes = world.writes
+    await drive(world)
+    assert world.writes == writes, "an annotation that stays costs nothing once the target is restored"
+
+
 async def test_a_person_may_give_up_a_restore() -> None:
     world = World(third_party=True)
     await drive(world)

@@ -84,6 +84,8 @@ class World:
     dead_jobs: dict[str, Problem] = field(default_factory=dict)
     lease_writes: int = 0
     owner_of_jobs: str = ""
+    violations: list[str] = field(default_factory=list)
+    """What the operator did before it might."""
     dead_man_acted: bool = False
     silences: dict[str, Any] = field(default_factory=dict)
     """Key of a dead-man Job -> for how long it has seen no renewal."""
@@ -301,7 +303,11 @@ class _Targets(_Part):
     async def helm(self, resource: Resource, plan: RunPlan, op: str, key: str, variant: str) -> None:
         self._there()
         with self.w.write(f"Job {op}"):
-            self.w.owner_of_jobs = f"{resource.owner}/{resource.uid}/{plan.run}"
+            me = self.w.owner_of_jobs = f"{resource.owner}/{resource.uid}/{plan.run}"
+            if op == "apply" and self.w.lease != me:
+                self.w.violations.append(f"{key} was ordered without the Lease")
+            if op == "apply" and not self.w.snapshot:
+                self.w.violations.append(f"{key} was ordered without a snapshot")
             self.w.jobs.setdefault(key, (self.w.now, op, variant))
 
     async def dismiss(self, plan: RunPlan, key: str) -> None:
@@ -391,6 +397,8 @@ class _Pool(_Part):
     async def start_stage(self, o: Observed, position: int, stage: int, attempt: int, order: Mapping[str, Any]) -> None:
         master = next(pod for pod in o.injectors.pods if pod.is_master)
         with self.w.write("order"):
+            if (self.w.now - self.w.rolled_at).total_seconds() < self.w.rollout_seconds:
+                self.w.violations.append(f"stage {stage} was started while the rollout went on")
             self.w.stages.setdefault(master.name, {}).setdefault((stage, attempt), (self.w.now, dict(order), position))
 
     async def record(self, o: Observed, position: int, stage: int, attempt: int) -> dict[str, Any]:
