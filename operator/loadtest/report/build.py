@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from loadtest.api.figures import Figures, StageResult
 from loadtest.api.status import RunResult, VariantResult
-from loadtest.report import beside, capacity, charts, compared, judged, tables
+from loadtest.report import beside, capacity, charts, compared, judged, spread, tables
 from loadtest.report.arrivals import arrivals
 from loadtest.report.decision import decision
 from loadtest.report.document import Chart, Document, Mark, Section, Table, table
@@ -59,6 +59,7 @@ def document(result: Result) -> Document:
         compared.section(result.status.comparison),
         capacity.section(result),
         judged.sampling(result),
+        spread.section(result),
         beside.environment(result, names),
         _curves(result),
         _over_time(result),
