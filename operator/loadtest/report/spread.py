@@ -12,8 +12,8 @@ from loadtest.results.sampling import fewest_values
 from loadtest.results.tables import DASH, millis
 
 NOTE = (
-    "Between the tenth and the ninetieth of a hundred blocks of 10 s, in milliseconds and requests per second: how much "
-    "a stage varied within itself. It does not say how far another run would differ, which only repeats do."
+    "Between the tenth and the ninetieth of a hundred blocks of 10 s, in milliseconds and requests per second: how "
+    "much a stage varied within itself. It does not say how far another run would differ, which only repeats do."
 )
 PERCENTS = ("50", "95", "99")
 FEWEST_BLOCKS = 2
