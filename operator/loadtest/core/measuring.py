@@ -76,6 +76,12 @@ def longest_wait_seconds(spec: LoadTestSpec) -> float:
     return max(waits)
 
 
+def least_wait_seconds(spec: LoadTestSpec) -> float:
+    """How long after a window its measurements take at least."""
+    late = [one.prometheus or one.cloud_monitoring for one in spec.measurements or ()]
+    return max((one.delay.seconds for one in late if one is not None), default=0.0)
+
+
 def _order(one: Measurement, pods: Mapping[str, TargetPod], namespace: str) -> Json:
     order: Json = {"name": one.name, "required": one.required}
     if one.redis is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from loadtest.api.durations import format_duration
 from loadtest.core.expand import RunPlan
+from loadtest.core.measuring import least_wait_seconds
 from loadtest.core.needs import FULL_PERCENT, Needs
 from loadtest.report.document import Document, Section, Table, table
 from loadtest.results.tables import DASH, count
@@ -69,7 +70,13 @@ def _time(plan: RunPlan) -> dict[str, float]:
             1 for before, now in zip([None, *variants], variants, strict=False) if before != now
         )
     parts = {"windows": windows, "warmUps": warm_ups, "ramps": ramps, "settling": settling}
+    if measuring := least_wait_seconds(plan.spec) * plan.stage_runs:
+        parts["measuring"] = measuring
     return {"atLeast": sum(parts.values()), **parts}
+
+
+def _measuring(time: Mapping[str, float]) -> str:
+    return f", measurements that are late {format_duration(time['measuring'])}" if "measuring" in time else ""
 
 
 def _pods(plan: RunPlan) -> int:
@@ -109,8 +116,8 @@ def document(plan: RunPlan, name: str, needed: Needs) -> Document:
         (
             f"At least {format_duration(time['atLeast'])}: windows {format_duration(time['windows'])}, warm-ups "
             f"{format_duration(time['warmUps'])}, ramps {format_duration(time['ramps'])}, settling "
-            f"{format_duration(time['settling'])}. Rollouts, pods that start, and the last answers of each window "
-            f"come on top; after {plan.spec.deadline} the run is aborted."
+            f"{format_duration(time['settling'])}{_measuring(time)}. Rollouts, pods that start, and the last answers "
+            f"of each window come on top; after {plan.spec.deadline} the run is aborted."
         ),
         f"At most {_pods(plan)} injector pods at once, {MASTER} of them the master.",
         _cores(needed),

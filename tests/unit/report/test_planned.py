@@ -52,6 +52,15 @@ def test_time_adds_up_what_is_known_beforehand() -> None:
     }  # fmt: skip
 
 
+def test_measurements_that_are_late_take_their_delay_in_every_stage() -> None:
+    asked = {"project": "eq-test", "preset": "MemorystoreCpu", "delay": "4m"}
+    query = {"url": "http://prometheus.runner.svc", "query": "up", "delay": "15s"}
+    late = plan(measurements=[{"name": "a", "cloudMonitoring": asked}, {"name": "b", "prometheus": query}])
+    assert outlined(late)["time"]["measuring"] == "36m"
+    text = markdown.text(document(late, "test", needs(late)))
+    assert "settling 45s, measurements that are late 36m." in text
+
+
 def test_a_variant_that_goes_on_with_its_next_repeat_does_not_settle_again() -> None:
     assert outlined(plan(repeats=2))["time"]["settling"] == "45s"
     assert outlined(plan(repeats=2, order="Interleaved"))["time"]["settling"] == "1m30s"
