@@ -120,7 +120,14 @@ def result(of: LoadTestSpec | None = None, *, records: bool = True, seconds: int
             position += 1
             stages: list[StageResult] = []
             for index, stage in enumerate(of.load.stages):
-                arguments = (100 * position + index, MEDIANS[variant.name], stage.injectors, position, index, seconds)
+                arguments = (
+                    100 * position + index,
+                    MEDIANS.get(variant.name, 50_000),
+                    stage.injectors,
+                    position,
+                    index,
+                    seconds,
+                )
                 made = record(*arguments)
                 name = f"ldt-{RUN}-r{position}-s{index}-a1"
                 kept[name] = made

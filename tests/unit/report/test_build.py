@@ -314,6 +314,52 @@ def test_brief_is_what_fits_on_a_screen_and_changes_no_figure(document: Document
     assert {table for section in short.walk() for table in section.tables} <= whole
 
 
+def investigation(users: int, injectors: int, **variants: dict[str, Any]) -> Document:
+    """A report of one stage of 20 s with these variants."""
+    load = {
+        "stages": [{"injectors": injectors, "duration": "20s"}],
+        "usersPerInjector": users,
+        "spawnRatePerInjector": users,
+    }
+    named = [{"name": name, "runner": runner} for name, runner in variants.items()]
+    return build.document(samples.result(samples.spec(load=load, variants=named, baseline="baseline"), seconds=20))
+
+
+def test_an_investigation_of_worker_class_and_transport_has_the_tables_of_the_one_by_hand() -> None:
+    document = investigation(
+        64,
+        1,
+        baseline={"workerClass": "gevent", "datastoreTransport": "http"},
+        gthread={"workerClass": "gthread", "datastoreTransport": "http"},
+        grpc={"workerClass": "gthread", "datastoreTransport": "grpc"},
+    )
+    rows = dict(only(document, "Benchmark profile").rows)
+    assert (rows["Run time"], rows["Clients"], rows["Hatch rate"]) == ("20s", "64", "64")
+    assert rows["Worker class"] == "gevent (baseline), gthread"
+    assert rows["Datastore transport"] == "http (baseline), grpc"
+    table = section(document, "By the old definition").tables[0]
+    assert table.header == ("Metric", "baseline", "gthread", "grpc")
+    assert [row[0] for row in table.rows[:3]] == ["Questionnaire GETs", "Questionnaire POSTs", "All requests"]
+    assert all(cell.endswith("ms") for row in table.rows[:3] for cell in row[1:])
+
+
+def test_an_investigation_of_the_session_backend_has_the_tables_of_the_one_by_hand() -> None:
+    document = investigation(
+        200, 2, baseline={"sessionBackend": "redis"}, investigation={"sessionBackend": "datastore"}
+    )
+    rows = dict(only(document, "Benchmark profile").rows)
+    assert (rows["Clients (per load injector)"], rows["Load injectors"]) == ("200", "2")
+    table = section(document, "By the old definition").tables[0]
+    assert table.header == ("Metric", "redis", "datastore")
+    assert [row[0] for row in table.rows] == [
+        "Questionnaire GETs", "Questionnaire POSTs", "All requests", "Total requests"
+    ]  # fmt: skip
+    shown = section(document, "Environment observations")
+    assert [row[0] for row in shown.tables[0].rows] == ["Redis connected clients", "Redis CPU"]
+    assert "launches and ~" in shown.bullets[0]
+    assert "submissions (across 0.333 mins)" in shown.bullets[0]
+
+
 class Counted(dict[str, Any]):
     """Records that know how often each was read."""
 
