@@ -36,6 +36,7 @@ _AGGREGATED = {"Aggregated", "Total"}  # Total until Locust 0.9
 _NO_METHOD = {"", "None"}
 _ABSENT = {"", "N/A", "None"}
 _OLD_PERCENTILE = "99"
+_DIGITS = 30  # before or behind the point: as an exact fraction, 1e999999 would fill the memory
 
 
 class BadCsv(ValueError):  # noqa: N818 - named for the fact
@@ -83,9 +84,7 @@ def parse(file: str, text: str, distribution: str | None = None) -> Table:
     Raises:
         BadCsv: where it is neither.
     """
-    lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
-    if not lines:
-        raise BadCsv(f"{file} is empty: take the CSV files that Locust wrote at the end of its run")
+    lines = _lines(file, text)
     keys = [_key(cell) for cell in lines[0]]
     missing = {"method", "name", "requests", "failures"} - set(keys)
     if missing:
@@ -95,11 +94,21 @@ def parse(file: str, text: str, distribution: str | None = None) -> Table:
         )
     rows = [_row(file, number, keys, cells) for number, cells in enumerate(lines[1:], start=2) if any(cells)]
     if distribution is not None:
-        rows = _with_distribution(rows, distribution)
+        rows = _with_distribution(file, rows, distribution)
     totals = [row for row in rows if row.name in _AGGREGATED and row.method in _NO_METHOD]
     if len(totals) > 1:
         raise BadCsv(f"{file} has {len(totals)} rows of all requests: give it one run's rows only")
     return Table(file, tuple(row for row in rows if row not in totals), totals[0] if totals else None)
+
+
+def _lines(file: str, text: str) -> list[list[str]]:
+    try:
+        lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    except csv.Error as error:
+        raise BadCsv(f"{file} is not CSV: {error}: name statistics files of Locust, *_stats.csv") from error
+    if not lines:
+        raise BadCsv(f"{file} is empty: take the CSV files that Locust wrote at the end of its run")
+    return lines
 
 
 def _key(heading: str) -> str:
@@ -119,15 +128,7 @@ def _row(file: str, number: int, keys: Sequence[str], cells: Sequence[str]) -> R
     read = dict(zip(keys, cells, strict=True))
 
     def number_of(key: str) -> Fraction | None:
-        text = read.get(key, "").strip()
-        if text in _ABSENT:
-            return None
-        try:
-            return Fraction(Decimal(text))
-        except (InvalidOperation, ValueError, OverflowError) as error:
-            raise BadCsv(
-                f"{file}, line {number}: {text!r} is not a number: is the file a Locust statistics CSV?"
-            ) from error
+        return _number(f"{file}, line {number}", read.get(key, ""))
 
     def count_of(key: str) -> int:
         found = number_of(key)
@@ -150,17 +151,32 @@ def _row(file: str, number: int, keys: Sequence[str], cells: Sequence[str]) -> R
     )
 
 
-def _with_distribution(rows: Sequence[Row], text: str) -> list[Row]:
+def _number(where: str, text: str) -> Fraction | None:
+    """A number as Locust writes them; None where it wrote that there is none."""
+    if text.strip() in _ABSENT:
+        return None
+    try:
+        value = Decimal(text.strip())
+        if value.is_finite() and abs(value.adjusted()) <= _DIGITS:
+            return Fraction(value)
+    except InvalidOperation:
+        pass
+    raise BadCsv(f"{where}: {text[:40]!r} is not a number: is the file a Locust statistics CSV?")
+
+
+def _with_distribution(file: str, rows: Sequence[Row], text: str) -> list[Row]:
     """Rows with the percentiles of the other file, which names them "GET /page/"."""
-    lines = list(csv.reader(io.StringIO(text)))
-    keys = [_key(cell) for cell in lines[0]] if lines else []
+    where = f"the distribution beside {file}"
+    lines = _lines(where, text)
+    keys = [_key(cell) for cell in lines[0]]
+    if "name" not in keys:
+        raise BadCsv(f"{where} has no column for name: take the two files that Locust wrote together")
     found: dict[str, dict[str, Fraction]] = {}
-    for cells in lines[1:]:
+    for number, cells in enumerate(lines[1:], start=2):
         if len(cells) == len(keys):
-            values = {key.removesuffix("%"): cell for key, cell in zip(keys, cells, strict=True) if key.endswith("%")}
-            found[dict(zip(keys, cells, strict=True))["name"]] = {
-                key: Fraction(Decimal(cell)) for key, cell in values.items() if cell not in _ABSENT
-            }
+            read = dict(zip(keys, cells, strict=True))
+            values = {key: _number(f"{where}, line {number}", read[key]) for key in keys if key.endswith("%")}
+            found[read["name"]] = {key.removesuffix("%"): value for key, value in values.items() if value is not None}
     return [
         Row(**{**vars(row), "percentiles": found.get(f"{row.method} {row.name}", found.get(row.name, {}))})
         for row in rows

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -104,6 +105,20 @@ def test_of_several_files_counts_add_up_and_percentiles_are_only_bounded() -> No
     assert "| 99th       |        10 to 50 |" in markdown(imported(first, second))
 
 
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(["", "GET", "Name", "Type", "# requests", "# failures", "99%", "1", "1e9", "N/A", "nan"])
+        )
+    ),
+    st.none() | st.text("Name,99%\n1", max_size=30),
+)
+def test_any_cells_are_read_or_refused_in_a_sentence(rows: list[list[str]], distribution: str | None) -> None:
+    written = "Type,Name,# requests,# failures,99%\n" + "\n".join(",".join(cells) for cells in rows)
+    with suppress(BadCsv):  # any other error would end the command with a traceback
+        document(combine("x", [parse("x_stats.csv", written, distribution)]))
+
+
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 60_000)), min_size=1, max_size=20))
 def test_the_old_definition_is_the_request_weighted_mean_and_exact(rows: list[tuple[int, int]]) -> None:
     written = [("GET", f"/{number}/", requests, 0, millis) for number, (requests, millis) in enumerate(rows)]
@@ -140,6 +155,9 @@ def test_failed_requests_among_the_times_are_told() -> None:
         ("Type,Name,Request Count,Failure Count\nGET,/,1.5,0\n", "line 2: '1.5' is not a count of requests"),
         ("Type,Name,Request Count,Failure Count\nGET,/,-1,0\n", "line 2: '-1' is not a count of requests"),
         ("Type,Name,Request Count,Failure Count\nGET,/,NaN,0\n", "line 2: 'NaN' is not a number"),
+        ("Type,Name,Request Count,Failure Count\nGET,/,1e999999999,0\n", "line 2: '1e999999999' is not a number"),
+        ("Type,Name,Request Count,Failure Count,99%\nGET,/,1,0,1e-99\n", "line 2: '1e-99' is not a number"),
+        ('Type,"' + "x" * 200_000, "is not CSV: field larger than field limit"),
         (text(HEADINGS["2.x"], ("", "Aggregated", 1, 0, 1), ("", "Aggregated", 1, 0, 1)), "2 rows of all requests"),
     ],
 )
