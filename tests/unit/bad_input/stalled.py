@@ -58,6 +58,18 @@ def of_file(what: str, *requests: Any, text: str | bytes | None = None, there: b
     return Row(what, probe)
 
 
+def of_locustfile(what: str, *, key: str = "locustfile.py", text: str = "") -> Row:
+    """A locustfile that is frozen for a run."""
+
+    async def probe() -> tuple[str, str]:
+        source = {"requests": None, "locustfile": {"configMap": {"name": "load", "key": "locustfile.py"}}}
+        async with memory_api() as (api, kube):
+            api.put("configmaps", "performance", "load", data={key: text})
+            return await _refused(kube, {"scenario": source})
+
+    return Row(what, probe)
+
+
 def too_large() -> Row:
     """A plan that the API server finds too large for a ConfigMap."""
 
@@ -71,9 +83,9 @@ def too_large() -> Row:
     return Row("values of a megabyte", probe)
 
 
-async def _refused(kube: Kube) -> tuple[str, str]:
+async def _refused(kube: Kube, change: dict[str, Any] | None = None) -> tuple[str, str]:
     try:
-        await KubeStore(kube).freeze(resource(spec(), running()), plan())
+        await KubeStore(kube).freeze(resource(spec(change), running()), plan(change))
     except Refused as refusal_:
         return refusal_.reason, refusal_.message
     return "", ""
@@ -128,5 +140,7 @@ STALLED = (
     of_file("100,000 requests", *[GET] * 100_000),
     of_file("an unknown method", {"method": "PUT", "url": "/a/"}),
     of_file("a URL of another host", {"method": "GET", "url": "http://other/"}),
+    of_locustfile("a locustfile with a syntax error", text="class Load(HttpUser)\n    pass\n"),
+    of_locustfile("a locustfile that is not in the ConfigMap", key="load.py"),
     of_file("a {name} that was never harvested", GET, {"method": "GET", "url": "/person/{person}/"}),
 )  # fmt: skip
