@@ -179,13 +179,19 @@ class ObservedUsers:
         self._running: Callable[[], list[User]] = list
 
     def join(self, runner: WorkerRunner, attempt: Callable[[], Attempt | None]) -> None:  # noqa: ARG002 - of Users
-        """Take part in the requests and tasks of all users, in place of Locust's statistics."""
+        """Take part in the requests and tasks of all users, in place of Locust's statistics.
+
+        Those keep every name that there is, and send every exception of a task to the master.
+        """
         events: Any = runner.environment.events  # untyped in Locust
-        for handler in list(events.request._handlers):  # noqa: SLF001 - there is no other way to tell whose they are
-            if handler.__module__ == runners.__name__:
-                events.request.remove_listener(handler)
-        events.request.add_listener(self._instruments.on_request)
-        events.user_error.add_listener(self._instruments.on_task_error)
+        for event, listener in (
+            (events.request, self._instruments.on_request),
+            (events.user_error, self._instruments.on_task_error),
+        ):
+            for handler in list(event._handlers):  # noqa: SLF001 - there is no other way to tell whose they are
+                if handler.__module__ == runners.__name__:
+                    event.remove_listener(handler)
+            event.add_listener(listener)
         self._instruments.install()
         self._running = lambda: [greenlet.args[0] for greenlet in runner.user_greenlets if greenlet.args]
         events.init.fire(environment=runner.environment, runner=runner, web_ui=None)
