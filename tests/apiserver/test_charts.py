@@ -12,6 +12,7 @@ from loadtest.core import network
 from tests.cluster.apiserver import PrivateApiServer, private_api_server
 from tests.cluster.binaries import ensure_binaries, kubectl
 from tests.cluster.paths import TREE
+from tests.unit.charts.test_rights import documented
 from tests.unit.core import builders
 
 _CRD = "loadtests.loadtest.eqrunner.dev"
@@ -32,6 +33,20 @@ class _Cluster:
 
     def get(self, *arguments: str) -> Any:
         return json.loads(self.kubectl("get", *arguments, "-o", "json"))
+
+    def rules_of(self, account: str, namespace: str) -> list[dict[str, Any]]:
+        """What `kubectl auth can-i --list` asks for: every rule that holds for an account in a namespace."""
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": namespace},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+        command = [str(kubectl()), *self._access, "create", "--raw", path, "-f", "-", "--as", account]
+        done = subprocess.run(command, input=json.dumps(review), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        rules: list[dict[str, Any]] = json.loads(done.stdout)["status"]["resourceRules"]
+        return rules
 
     def may(self, namespace: str, verb: str, resource: str) -> bool:
         """Whether the operator may."""
@@ -153,3 +168,36 @@ def test_the_operator_may_fence_its_injectors_in_and_the_api_server_takes_the_po
     ]
     install("--set", "networkPolicies.enabled=false")
     assert not cluster.may("performance", "create", "networkpolicies.networking.k8s.io")
+
+
+_HELM = "system:serviceaccount:runner:loadtest-helm"
+_EVERYBODYS = {"authorization.k8s.io", "authentication.k8s.io"}
+"""Groups in which everybody who is logged in may ask about themselves."""
+
+
+@pytest.mark.parametrize(
+    ("account", "namespace", "tables"),
+    [
+        (_OPERATOR, "performance", ("operator",)),
+        (_OPERATOR, "loadtest-system", ("operator", "own")),
+        (_OPERATOR, "runner", ("operator", "target")),
+        (_HELM, "runner", ("helm",)),
+        (_HELM, "performance", ()),
+    ],
+)
+def test_what_an_account_can_do_is_what_the_page_says(
+    cluster: _Cluster, install: Any, account: str, namespace: str, tables: tuple[str, ...]
+) -> None:
+    install()
+    cluster.helm("upgrade", "--install", "loadtest-target", str(TREE / "charts" / "loadtest-target"), "-n", "runner")
+    rules = cluster.rules_of(account, namespace)
+    found = {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        if group not in _EVERYBODYS
+    }
+    assert found == set().union(*(documented(table) for table in tables))
+    cluster.helm("uninstall", "loadtest-target", "-n", "runner")
