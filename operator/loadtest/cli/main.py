@@ -238,6 +238,11 @@ def wait(
 )
 @click.option("--brief", is_flag=True, help="Only what fits on a screen; for -o md and html.")
 @click.option(
+    "--no-records",
+    is_flag=True,
+    help="Read no stored records, which take 100 MB of memory each for a long stage: no curves over time.",
+)
+@click.option(
     "--verify", is_flag=True, help="Recompute every figure from the stored records, and fail where one differs."
 )
 def report(
@@ -249,6 +254,7 @@ def report(
     save: Path | None,
     *,
     brief: bool,
+    no_records: bool,
     verify: bool,
 ) -> None:
     """Write the report of a LoadTest, or of a result that was saved.
@@ -261,7 +267,9 @@ def report(
     """  # noqa: D301 - click reads the character itself: lines after it are not filled
     from loadtest.cli.report import report as run_report
 
-    sys.exit(run_report(name, namespace, context, output, file, save, brief=brief, verify=verify))
+    sys.exit(
+        run_report(name, namespace, context, output, file, save, brief=brief, records=not no_records, verify=verify)
+    )
 
 
 @cli.command()

@@ -28,14 +28,17 @@ def report(
     folder: Path | None,
     *,
     brief: bool = False,
+    records: bool = True,
     verify: bool,
 ) -> int:
     """Write the report of a LoadTest, or of a stored result, as `form` (md, html, csv, json).
 
-    With `folder`, keep all there is of it. With `verify`, 1 where a figure of the status does not follow from the
-    stored records.
+    With `folder`, keep all there is of it. Without `records`, only what the status holds. With `verify`, 1 where a
+    figure of the status does not follow from the stored records.
     """
-    source = load(name, namespace, context)
+    if verify and not records:
+        raise click.UsageError("--verify recomputes from the records: leave out --no-records")
+    source = load(name, namespace, context, records=records)
     if folder is not None:
         save_all(source, folder)
     text = written(source, form, brief=brief)

@@ -44,22 +44,26 @@ class Source:
     hashes: Mapping[str, str]
 
 
-def load(name: str, namespace: str | None, context: str | None) -> Source:
-    """The result of `name`: a folder or file of that path, else the LoadTest of that name in the cluster."""
+def load(name: str, namespace: str | None, context: str | None, *, records: bool = True) -> Source:
+    """The result of `name`: a folder or file of that path, else the LoadTest of that name in the cluster.
+
+    Without `records` only what its status holds.
+    """
     path = Path(name)
     if path.is_dir():
-        return _folder(path)
+        return _folder(path) if records else _source(_read(path / LOADTEST_FILE), {})
     if path.is_file():
         return _source(_read(path), {})
     if path.suffix or len(path.parts) > 1:
         raise click.ClickException(f"{name}: there is no such file or folder")
-    return with_cluster(context, lambda kube: from_cluster(kube, namespace or default_namespace(context), name))
+    where = namespace or default_namespace(context)
+    return with_cluster(context, lambda kube: from_cluster(kube, where, name, records=records))
 
 
-async def from_cluster(kube: Kube, namespace: str, name: str) -> Source:
+async def from_cluster(kube: Kube, namespace: str, name: str, *, records: bool = True) -> Source:
     """A LoadTest and the stored records of its stages, as far as they are there."""
     body = {"apiVersion": names.API_VERSION, "kind": names.KIND} | await get_loadtest(kube, namespace, name)
-    store, refs = KubeStore(kube), _references(body)
+    store, refs = KubeStore(kube), _references(body) if records else []
     found = await asyncio.gather(*(store.parts(namespace, ref) for ref in refs))
     return _source(body, {ref: parts for ref, parts in zip(refs, found, strict=True) if parts is not None})
 

@@ -44,6 +44,18 @@ def test_a_saved_folder_gives_the_same_report_without_a_cluster(cluster: Cluster
     assert "1 stage records recomputed, 0 differences" in again.stderr
 
 
+def test_without_records_only_the_status_is_read(cluster: Cluster) -> None:
+    measured(cluster)
+    cluster.api.failures["GET", "configmaps"] = (503, "{}")
+    result = cluster.run("report", "test", "--no-records")
+    assert result.exit_code == 0, result.output
+    assert "### seven breakdown" in result.stdout
+    assert "## Injector health" not in result.stdout
+    assert cluster.run("report", "test").exit_code == 1
+    result = cluster.run("report", "test", "--no-records", "--verify")
+    assert (result.exit_code, "leave out --no-records" in result.output) == (2, True)
+
+
 def test_a_record_that_was_changed_in_its_folder_is_found_by_verify(cluster: Cluster, tmp_path: Path) -> None:
     measured(cluster)
     cluster.run("report", "test", "--save", str(tmp_path))
