@@ -144,15 +144,18 @@ def test_a_target_that_is_killed_makes_the_stage_invalid_and_is_started_again(st
         loadtest["spec"]["load"]["stages"] = [{"injectors": 1, "duration": "5s"}]
 
     run = start(long_stage)
-    run.wait_for("measuring: ")
+    run.wait_for("* StageStarted")
     script = str(Path(__file__).with_name("target.py"))
     (target,) = (
         process
         for process in run.processes()
         if script in process.cmdline() and not any("warden" in text for text in process.cmdline())
     )
+    run.wait_for("measuring: ")
     target.kill()
     assert run.end() == 0, run.screen
-    assert "StageInvalid: variant three, repeat 1, stage 0, attempt 1: TargetChanged" in run.screen
-    assert "attempt 2: " in run.screen
+    assert "StageInvalid: variant three, repeat 1, stage 0, attempt 1" in run.screen
+    assert "stage 0, attempt 2: 1 injectors" in run.screen
+    logs = [log.read_text() for log in (run.results / "logs").glob("target-*.log")]
+    assert "/window threads 3" in logs[0], "the one that was started again served the stage"
     run.assert_nothing_is_left()

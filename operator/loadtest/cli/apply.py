@@ -23,7 +23,9 @@ UNUSABLE = 2
 INTERRUPTED = 130
 
 
-def run_in_cluster(file: Path, namespace: str | None, context: str | None, *, rerun: bool, interval: float) -> int:
+def run_in_cluster(
+    file: Path, namespace: str | None, context: str | None, *, rerun: bool, interval: float, strict: bool = False
+) -> int:
     """Apply and follow; `rerun` gives `spec.rerun` a new value, so that a test that ran before runs again."""
     try:
         documents = read(file)
@@ -48,7 +50,7 @@ def run_in_cluster(file: Path, namespace: str | None, context: str | None, *, re
         status = await follow_to_end(kube, where, documents.name, interval)
         click.echo()
         click.echo(written(await from_cluster(kube, where, documents.name), "md"))
-        return exit_code(status)
+        return exit_code(status, strict=strict)
 
     try:
         return with_cluster(context, work)

@@ -103,6 +103,7 @@ def plan(file: Path, output: str) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @namespace_option
 @context_option
+@strict_option
 @click.option("--rerun", is_flag=True, help="In a cluster: run again a test that ran before, by a new spec.rerun.")
 @click.option("--interval", default=2.0, show_default=True, help="In a cluster: seconds between two looks.")
 @click.option("--local", is_flag=True, help="Run it on child processes of this machine: no cluster, no root.")
@@ -122,6 +123,7 @@ def run(
     namespace: str | None,
     context: str | None,
     *,
+    strict: bool,
     rerun: bool,
     interval: float,
     local: bool,
@@ -148,7 +150,7 @@ def run(
     if not local:
         from loadtest.cli.apply import run_in_cluster
 
-        sys.exit(run_in_cluster(file, namespace, context, rerun=rerun, interval=interval))
+        sys.exit(run_in_cluster(file, namespace, context, rerun=rerun, interval=interval, strict=strict))
     if find_spec("locust") is None:
         raise click.ClickException(
             "--local needs Locust beside this command: use .venv/bin/loadtest of a clone after `make venv`"
@@ -157,7 +159,7 @@ def run(
     from loadtest.local.served import Options
 
     options = Options(results or Path("loadtest-results"), command, directory, backends)
-    sys.exit(run_local(file, files, options))
+    sys.exit(run_local(file, files, options, strict=strict))
 
 
 @cli.command()

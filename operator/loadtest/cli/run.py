@@ -24,8 +24,8 @@ UNUSABLE = 2
 INTERRUPTED = 130
 
 
-def run_local(file: Path, files: tuple[str, ...], options: Options) -> int:
-    """Run the LoadTest of `file` on child processes of this machine."""
+def run_local(file: Path, files: tuple[str, ...], options: Options, *, strict: bool = False) -> int:
+    """Run the LoadTest of `file` on child processes of this machine; `strict` as for `exit_code`."""
     try:
         documents = read(file, files)
         view = LiveView()
@@ -41,7 +41,7 @@ def run_local(file: Path, files: tuple[str, ...], options: Options) -> int:
         click.echo("stopped at once; what was measured by then is kept", err=True)
         return INTERRUPTED
     _tell(outcome)
-    return exit_code(outcome.status)
+    return exit_code(outcome.status, strict=strict)
 
 
 async def _drive(laptop: Laptop, view: LiveView) -> Outcome:
