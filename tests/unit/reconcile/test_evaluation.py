@@ -126,3 +126,20 @@ async def test_a_run_whose_baseline_is_not_there_is_refused_before_anything_is_t
     assert world.parsed.ending.reason == "BaselineNotFound"
     assert not world.upgrades
     assert world.lease is None
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_an_operator_that_dies_at_any_write_of_the_end_says_the_same(when: str) -> None:
+    reference = World(slow={(2, 0), (2, 1)})
+    await drive(reference, pace=3.0, until=lambda w: w.parsed.phase is Phase.RESTORING)
+    moments = reference.moments = []
+    await drive(reference, pace=3.0)
+    reference.moments = None
+    assert reference.parsed.comparison
+    assert reference.parsed.capacity
+    for where, world in moments:
+        if where.startswith(when):
+            await drive(world, pace=3.0)
+            assert world.parsed.comparison == reference.parsed.comparison, where
+            assert world.parsed.capacity == reference.parsed.capacity, where
+            assert world.parsed.phase is Phase.SUCCEEDED, where
