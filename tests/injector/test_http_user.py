@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -184,11 +185,13 @@ def test_credentials_of_the_host_are_authorization_and_a_missing_host_stops_the_
 
 
 LOCUSTFILE = """
+import gevent
 from locust import constant, task
 from loadtest_injector.http import FastUser
 
 class Visitor(FastUser):
     wait_time = constant(0)
+    visits = 0
 
     @task
     def visit(self):
@@ -196,13 +199,16 @@ class Visitor(FastUser):
             if answer.text != "hi":
                 answer.failure("another page")
         self.client.post("/form", data={"a": "b"}, name="the form")
+        Visitor.visits += 1
+        if Visitor.visits == 200:
+            gevent.spawn(self.environment.runner.quit)
 """
 
 
 class TestLocust:
     server: ClassVar[str] = (
         "import gevent; from tests.injector.http_target import Target; target = Target(); "
-        "print(target.port, flush=True); gevent.sleep(60)"
+        "print(target.port, flush=True); gevent.sleep(120)"
     )
 
     def test_locust_itself_runs_a_locustfile_with_this_base_class(self, tmp_path: Path):
@@ -215,15 +221,15 @@ class TestLocust:
         try:
             assert server.stdout is not None
             port = int(server.stdout.readline())
-            command = [sys.executable, "-m", "locust", "--headless", "-u", "5", "-r", "5", "-t", "2", "--only-summary"]
-            command += ["--host", f"http://127.0.0.1:{port}", "--csv", "out", "-f", "locustfile.py"]
+            command = [sys.executable, "-m", "locust", "--headless", "-u", "5", "-r", "5", "-t", "90", "--json"]
+            command += ["--host", f"http://127.0.0.1:{port}", "-f", "locustfile.py"]
             run = subprocess.run(
-                command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
             )
         finally:
             server.kill()
             server.communicate()
         assert run.returncode == 0, run.stderr
-        rows = [line.split(",")[:4] for line in (tmp_path / "out_stats.csv").read_text().splitlines()[1:]]
-        assert [row[:2] for row in rows] == [["GET", "/page"], ["POST", "the form"], ["", "Aggregated"]]
-        assert all(int(row[2]) > 100 and row[3] == "0" for row in rows), rows
+        rows = {(row["method"], row["name"]): row for row in json.loads(run.stdout)}
+        assert set(rows) == {("GET", "/page"), ("POST", "the form")}
+        assert all(row["num_requests"] >= 200 and row["num_failures"] == 0 for row in rows.values()), rows
