@@ -150,7 +150,7 @@ def test_the_largest_status_is_stored_whole_and_in_time(kubectl: Kubectl):
         LoadTestStatus.model_validate(kubectl.get()["status"]).variants
         == LoadTestStatus.model_validate(status.to_wire()).variants
     )
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_a_condition_cannot_be_there_twice(kubectl: Kubectl):

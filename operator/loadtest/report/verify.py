@@ -66,7 +66,7 @@ def _judged(result: Result) -> list[str]:
         if (again.missed_objectives, again.unknown_objectives) != shown:
             return [f"repeat {run.repeat}, stage {stage.index}: other objectives are missed or unknown than are shown"]
     problems = []
-    if objectives.results(plan, status) != status.objectives:
+    if status.objectives is not None and objectives.results(plan, status) != status.objectives:
         problems.append("objectives: they do not follow from the stages")
     if status.comparison is not None and _comparison(result, plan) != status.comparison:
         problems.append("comparison: it does not follow from the stages and their records")

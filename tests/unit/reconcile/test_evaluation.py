@@ -143,3 +143,13 @@ async def test_an_operator_that_dies_at_any_write_of_the_end_says_the_same(when:
             assert world.parsed.comparison == reference.parsed.comparison, where
             assert world.parsed.capacity == reference.parsed.capacity, where
             assert world.parsed.phase is Phase.SUCCEEDED, where
+
+
+async def test_verify_finds_nothing_wrong_with_a_run_that_ended_before_its_first_stage() -> None:
+    world = World()
+    world.spec["objectives"] = [{"name": "median", "latency": {"percentile": "50", "below": "1s"}}]
+    await drive(world, until=lambda w: w.parsed.phase is Phase.PREPARING)
+    world.edit(abort=True)
+    await drive(world)
+    assert world.parsed.phase is Phase.ABORTED
+    assert problems(world) == []
