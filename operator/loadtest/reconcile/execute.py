@@ -196,10 +196,14 @@ async def _pooled(ports: Ports, o: Observed, plan: RunPlan, variant: str, newest
         for stage in stage_entries(o.resource.status, repeat.position).values()
         if stage.valid == "True" and stage.result_ref
     ]
-    found = await asyncio.gather(*(ports.store.get(o.resource.namespace, name) for name in references))
-    if any(entry is None for entry in found):
-        return None
-    records = [parse(entry[0]) for entry in found if entry]
+    records = []
+    for (
+        name
+    ) in references:  # one after the other: read, a long stage's record takes six times the memory of a parsed one
+        found = await ports.store.get(o.resource.namespace, name)
+        if found is None:
+            return None
+        records.append(parse(found[0]))
     return figures.pooled([*records, *([newest] if newest else [])])
 
 
