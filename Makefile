@@ -70,9 +70,13 @@ test-unit: venv ## what needs no cluster: pure parts, real processes on loopback
 test-faults: venv ## every fault in every phase, thousands of runs; what failed, and how to repeat it
 	@$(BIN)/python -m tests.faults
 
+.PHONY: test-mutations
+test-mutations: venv ## takes one safeguard out at a time, and asks whether the tests notice
+	@$(BIN)/python -m tests.faults.mutations
+
 .PHONY: test-faults-slice
 test-faults-slice: venv
-	@tests/timed test-faults-slice python -m tests.faults --every 40
+	@tests/timed test-faults-slice python -m tests.faults --layer loop --every 40
 
 .PHONY: test-apiserver
 test-apiserver: venv ## against a real kube-apiserver and etcd

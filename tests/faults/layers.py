@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import functools
 import multiprocessing
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
-from tests.faults import loop, matrix, writes
+from tests.faults import loop, matrix, server, writes
+from tests.faults.standing import standing
 
 
 class Layer(Protocol):
@@ -69,4 +71,44 @@ class InMemory:
             yield from pool.map(_run_in_memory, ids, chunksize=8)
 
 
-LAYERS: tuple[Layer, ...] = (InMemory(),)
+class ApiServer:
+    """The loop and the adapters on a real API server, behind a proxy."""
+
+    name = "apiserver"
+    what = "the loop and its adapters, on a real API server behind a proxy that spoils an answer"
+    at_once = 4
+
+    def ids(self) -> Iterator[str]:
+        """As `Layer`."""
+        yield from server.ids()
+
+    def not_applicable(self) -> Iterator[tuple[str, str]]:
+        """As `Layer`."""
+        yield from server.NOT_APPLICABLE.items()
+
+    def run(self, ids: list[str]) -> Iterator[tuple[str, list[str]]]:
+        """As `Layer`."""
+        results = self._run(ids)
+
+        async def one_more() -> tuple[str, list[str]] | None:
+            return await anext(results, None)
+
+        with asyncio.Runner() as runner:
+            while (result := runner.run(one_more())) is not None:
+                yield result
+
+    async def _run(self, ids: list[str]) -> AsyncIterator[tuple[str, list[str]]]:
+        server.quiet()
+        gate = asyncio.Semaphore(self.at_once)
+        async with standing() as stand:
+
+            async def one(number: int, id_: str) -> tuple[str, list[str]]:
+                async with gate:
+                    return id_, await server.run(stand, number, id_)
+
+            tasks = [asyncio.create_task(one(number, id_)) for number, id_ in enumerate(ids)]
+            for task in asyncio.as_completed(tasks):
+                yield await task
+
+
+LAYERS: tuple[Layer, ...] = (InMemory(), ApiServer())
