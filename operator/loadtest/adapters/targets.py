@@ -153,13 +153,16 @@ class KubeTargets:
     async def helm(self, resource: Resource, plan: RunPlan, op: str, key: str, variant: str) -> None:
         """Create the Job of that key, once."""
         settings = self._settings
+        state = await self._state(plan)
+        # An operator that died within `prepare` has left the state without the request, and the Job could not start.
+        await self._create("configmaps", self._namespace(plan), manifests.helm_request(resource, plan, state))
         job = manifests.helm_job(
             resource,
             plan,
             op,
             key,
             variant,
-            state=await self._state(plan),
+            state=state,
             image=settings.operator_image,
             pull_policy=settings.image_pull_policy,
             account=settings.helm_service_account,
