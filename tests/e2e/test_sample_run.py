@@ -67,18 +67,14 @@ def test_no_request_failed_and_the_load_is_what_was_asked_for(run: Finished) -> 
         assert stage["gets"]["requests"] + stage["posts"]["requests"] == stage["requests"]
 
 
-def test_redis_and_the_pods_were_measured_through_every_window(run: Finished) -> None:
+def test_redis_was_measured_through_every_window(run: Finished) -> None:
     for stage in stages(run.status):
-        redis, runner = stage["redis"], stage["runner"]
+        redis = stage["redis"]
         assert "unknownReason" not in redis, redis
         assert (redis["pointsExpected"], redis["points"] >= 19) == (21, True)
         assert redis["connectionsPeak"] >= redis["connectionsMean"] >= 1
         # Every request reads or writes a session, most of them several times.
         assert redis["opsPerSecond"] > stage["requestsPerSecond"]
-        assert "unknownReason" not in runner, runner
-        assert (runner["pods"], runner["restarts"], runner["cpuMillicoresAvailable"]) == (1, 0, 100)
-        assert runner["cpuMillicores"] > 0
-        assert runner["memoryBytesPeak"] > 32 * 2**20
 
 
 def test_the_runner_logged_exactly_the_requests_of_the_status(run: Finished) -> None:
