@@ -57,7 +57,7 @@ SPOILED = {
     "make-restore": ("POST", r".*/jobs", 4),
     "make-master": ("POST", r".*/pods", 1),
     "make-worker": ("POST", r".*/pods", 2),
-    "store-record": ("POST", r".*/configmaps", 5),
+    "store-record": ("POST", r".*/configmaps", 8),
     "delete-pod": ("DELETE", r".*/pods/[^/]+", 1),
     "delete-job": ("DELETE", r".*/jobs/[^/]+", 1),
     "delete-state": ("DELETE", r".*/configmaps/[^/]+-state", 1),

@@ -81,6 +81,8 @@ class KubeStore:
             await self._kube.create("configmaps", resource.namespace, folder)
             await self._kube.create("configmaps", resource.namespace, frozen)
         except Rejected as error:
+            # Without a plan the run is never admitted, and nobody would come back for its scenario.
+            await self._kube.delete("configmaps", resource.namespace, names.scenario(plan.run))
             raise Refused("PlanTooLarge", f"plan or scenario do not fit into a ConfigMap: {error}") from error
         return PlanRef(name=names.plan(plan.run), sha256=hashlib.sha256(text.encode()).hexdigest())
 

@@ -126,12 +126,14 @@ async def test_a_locustfile_that_cannot_be_used_is_refused_before_anything_is_st
     assert set(api.of("configmaps")) <= {"shop"}
 
 
-async def test_a_plan_that_does_not_fit_is_refused(api: MemoryApi, kube: Kube) -> None:
+async def test_a_plan_that_does_not_fit_is_refused_and_leaves_no_scenario(api: MemoryApi, kube: Kube) -> None:
     journey(api)
+    api.put("configmaps", ME.namespace, names.scenario(RUN))
     api.failures["POST", "configmaps"] = (413, '{"message": "too large"}')
     with pytest.raises(Refused, match="too large") as refusal:
         await KubeStore(kube).freeze(ME, plan())
     assert refusal.value.reason == "PlanTooLarge"
+    assert set(api.of("configmaps")) == {"census-household"}
 
 
 async def test_a_record_is_stored_and_read_back_with_its_hash(api: MemoryApi, kube: Kube) -> None:
