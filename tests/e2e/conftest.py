@@ -24,6 +24,8 @@ def stand() -> Stand:
     assert KUBECONFIG.exists(), "no cluster is up: run `make cluster-up images`"
     stand = Stand(KUBECONFIG)
     stand.operator()
+    # What a killed run of these tests left: an ended LoadTest of the same name would not run again.
+    stand.kubectl("delete", "loadtests", "--all", "-n", TESTS, "--timeout=300s")
     stand.target()
     journeys = Path(__file__).parents[2] / "samples" / "runner" / "journeys"
     for name in ("test_checkbox", "census_household_gb_eng"):
